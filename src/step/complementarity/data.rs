@@ -64,8 +64,8 @@ pub(super) struct StepData<T = f64> {
     pub dt: f64,
     pub scales: Scales,
     pub bodies: Vec<BodyStep<T>>,
-    /// The joints, if there are any. Their velocities come after those of the bodies.
-    pub joints: Option<JointStep<T>>,
+    /// The joints, if there are any (boxed, as most scenes have none to be copied with). Their velocities come after those of the bodies.
+    pub joints: Option<Box<JointStep<T>>>,
     pub places: Vec<Place<T>>,
     pub contacts: Vec<Contact<T>>,
     pub patches: Vec<Patch<T>>,
@@ -79,7 +79,7 @@ pub(super) struct Kinematics<T = f64> {
     velocities: Vec<(SpatialVelocity<T>, Vector3<T>)>,
     pub poses: Vec<RigidTransform<T>>,
     /// The links, if there are joints.
-    links: Option<Workspace<T>>,
+    links: Option<Box<Workspace<T>>>,
 }
 
 impl<T: Scalar> Kinematics<T> {
@@ -155,15 +155,15 @@ impl<T: Scalar> StepData<T> {
         };
         let places = model.bodies().iter().map(place).collect();
         let has_joints = model.mechanism().velocity_dimension() > 0;
-        let joints = has_joints.then(|| JointStep::new(model, state, forces, commands, dt, laws));
-        let scales = Scales::of(&bodies, joints.as_ref(), model, dt);
+        let joints = has_joints.then(|| Box::new(JointStep::new(model, state, forces, commands, dt, laws)));
+        let scales = Scales::of(&bodies, joints.as_deref(), model, dt);
         Self { dt, scales, bodies, joints, places, contacts: Vec::new(), patches: Vec::new() }
     }
 
     /// The step with a part of the velocities without contact.
     pub fn part(&self, part: f64) -> Self {
         let bodies = self.bodies.iter().map(|body| body.part(part)).collect();
-        let joints = self.joints.as_ref().map(|joints| joints.part(part));
+        let joints = self.joints.as_ref().map(|joints| Box::new(joints.part(part)));
         Self { bodies, joints, ..self.clone() }
     }
 
@@ -208,14 +208,15 @@ impl<T: Scalar> StepData<T> {
     }
 
     /// The links after the step, if there are joints.
-    fn links(&self, velocities: &[T]) -> Option<Workspace<T>> {
-        self.joints.as_ref().map(|joints| joints.links(&velocities[BODY * self.bodies.len()..], self.dt))
+    fn links(&self, velocities: &[T]) -> Option<Box<Workspace<T>>> {
+        let joints = self.joints.as_ref()?;
+        Some(Box::new(joints.links(&velocities[BODY * self.bodies.len()..], self.dt)))
     }
 
     /// The poses of all bodies after the step.
     pub fn poses(&self, velocities: &[T]) -> Vec<RigidTransform<T>> {
         let links = self.links(velocities);
-        (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_ref())).collect()
+        (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_deref())).collect()
     }
 
     fn pose(&self, body: usize, velocities: &[T], links: Option<&Workspace<T>>) -> RigidTransform<T> {
@@ -253,7 +254,7 @@ impl<T: Scalar> StepData<T> {
     pub fn kinematics(&self, velocities: &[T]) -> Kinematics<T> {
         let links = self.links(velocities);
         let poses: Vec<_> =
-            (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_ref())).collect();
+            (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_deref())).collect();
         let velocity = |(place, pose): (&Place<T>, &RigidTransform<T>)| match (place, &self.joints, &links) {
             (Place::Free(index), ..) => {
                 let v = &velocities[BODY * index..];
@@ -304,7 +305,7 @@ impl StepData {
             dt: self.dt,
             scales: self.scales,
             bodies: self.bodies.iter().map(|body| body.map(f)).collect(),
-            joints: self.joints.as_ref().map(|joints| joints.map(f)),
+            joints: self.joints.as_ref().map(|joints| Box::new(joints.map(f))),
             places: self.places.iter().map(place).collect(),
             contacts: self.contacts.iter().map(|c| Contact { patch: c.patch, gap: c.gap.map(f) }).collect(),
             patches: self.patches.iter().map(patch).collect(),

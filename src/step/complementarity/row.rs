@@ -15,16 +15,22 @@ const DEPENDENT: f64 = 1e-10;
 #[derive(Clone, Debug)]
 pub(super) struct Row<T = f64> {
     parts: [Option<(usize, [T; BODY])>; 2],
-    /// The coordinates of all joints; none where neither body is a link.
-    joints: Vec<T>,
+    /// None where neither body is a link.
+    joints: Option<Box<JointPart<T>>>,
+}
+
+/// The part of a row along the coordinates of all joints.
+#[derive(Clone, Debug)]
+struct JointPart<T> {
     /// The index of the first of them among the velocities.
-    first_joint: usize,
+    first: usize,
+    along: Vec<T>,
 }
 
 impl<T: Scalar> Row<T> {
     /// A row without parts.
     pub fn none() -> Self {
-        Self { parts: [None; 2], joints: Vec::new(), first_joint: 0 }
+        Self { parts: [None; 2], joints: None }
     }
 
     /// The row of a force along a direction at a point on body A and against it on B, and of a torque.
@@ -36,7 +42,7 @@ impl<T: Scalar> Row<T> {
         force: &Vector3<T>,
         torque: &Vector3<T>,
     ) -> Self {
-        let mut row = Self { first_joint: BODY * data.bodies.len(), ..Self::none() };
+        let mut row = Self::none();
         for (side, (body, sign)) in bodies.into_iter().zip([1.0, -1.0]).enumerate() {
             let sign = T::from(sign);
             match data.places[body] {
@@ -44,29 +50,20 @@ impl<T: Scalar> Row<T> {
                     let (m, f) = ((kinematics.arm(body, at).cross(force) + torque) * sign, force * sign);
                     row.parts[side] = Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]));
                 }
-                Place::Link(_) => row.add_link(data, kinematics, body, at, [force, torque], sign),
+                Place::Link(_) => {
+                    let joints = row.joints.get_or_insert_with(|| {
+                        let along = vec![T::from(0.0); data.joint_count()];
+                        Box::new(JointPart { first: BODY * data.bodies.len(), along })
+                    });
+                    kinematics.for_each_column(data, body, at, |k, column| {
+                        let along = column.rotational.dot(torque) + column.translational.dot(force);
+                        joints.along[k] += along * sign;
+                    });
+                }
                 Place::Fixed(..) => {}
             }
         }
         row
-    }
-
-    /// Adds what a force at a point of a link, and a torque, are along the joints.
-    #[cold]
-    fn add_link(
-        &mut self,
-        data: &StepData<T>,
-        kinematics: &Kinematics<T>,
-        body: usize,
-        at: &Vector3<T>,
-        [force, torque]: [&Vector3<T>; 2],
-        sign: T,
-    ) {
-        self.joints.resize(data.joint_count(), T::from(0.0));
-        kinematics.for_each_column(data, body, at, |k, column| {
-            let along = column.rotational.dot(torque) + column.translational.dot(force);
-            self.joints[k] += along * sign;
-        });
     }
 
     /// The row with each body's part changed, and that of the joints.
@@ -77,20 +74,25 @@ impl<T: Scalar> Row<T> {
     ) -> Self {
         Self {
             parts: self.parts.map(|part| part.map(|(body, row)| (body, of_body(body, row)))),
-            joints: if self.joints.is_empty() { Vec::new() } else { of_joints(&self.joints) },
-            first_joint: self.first_joint,
+            joints: self
+                .joints
+                .as_ref()
+                .map(|joints| Box::new(JointPart { first: joints.first, along: of_joints(&joints.along) })),
         }
     }
 
     /// The velocity along the row.
     pub fn dot(&self, velocities: &[T]) -> T {
-        let zero = T::from(0.0);
         let part = |sum: T, (body, row): &(usize, [T; BODY])| {
             row.iter().zip(&velocities[BODY * body..]).fold(sum, |sum, (a, b)| sum + *a * *b)
         };
-        let sum = self.parts.iter().flatten().fold(zero, part);
-        let of_joints = velocities.get(self.first_joint..).unwrap_or(&[]);
-        self.joints.iter().zip(of_joints).fold(sum, |sum, (a, b)| sum + *a * *b)
+        let sum = self.parts.iter().flatten().fold(T::from(0.0), part);
+        match self.joints.as_deref() {
+            Some(JointPart { first, along }) => {
+                along.iter().zip(&velocities[*first..]).fold(sum, |sum, (a, b)| sum + *a * *b)
+            }
+            None => sum,
+        }
     }
 
     /// Adds the row times a factor to velocities or momenta of all bodies and joints.
@@ -98,9 +100,8 @@ impl<T: Scalar> Row<T> {
         for (body, row) in self.parts.iter().flatten() {
             row.iter().zip(&mut velocities[BODY * body..]).for_each(|(a, v)| *v += *a * factor);
         }
-        if !self.joints.is_empty() {
-            let of_joints = &mut velocities[self.first_joint..];
-            self.joints.iter().zip(of_joints).for_each(|(a, v)| *v += *a * factor);
+        if let Some(JointPart { first, along }) = self.joints.as_deref() {
+            along.iter().zip(&mut velocities[*first..]).for_each(|(a, v)| *v += *a * factor);
         }
     }
 
@@ -118,8 +119,11 @@ impl<T: Scalar> Row<T> {
                 }
             }
         }
-        // All as turns: which share of a load that many contacts carry each has is theirs to choose.
-        self.joints.iter().zip(&other.joints).fold(sum, |sum, (a, b)| sum + *a * *b * unit)
+        if let (Some(own), Some(other)) = (&self.joints, &other.joints) {
+            // All as turns: which share of a load that many contacts carry each has is theirs to choose.
+            sum = own.along.iter().zip(&other.along).fold(sum, |sum, (a, b)| sum + *a * *b * unit);
+        }
+        sum
     }
 }
 

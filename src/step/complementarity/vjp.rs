@@ -12,7 +12,6 @@ use super::data::{Patch, StepData, geometries, patch_axes};
 use super::dynamics::{BODY, BodyStep};
 use super::equations::{Scaling, scaled_velocities};
 use super::jacobian_of;
-use super::joints::JointStep;
 use super::search::Solved;
 use crate::contact::Collider;
 use crate::multibody::{
@@ -48,7 +47,7 @@ impl Kept {
         size_of_val(self.inverse.as_slice())
             + size_of_val(&found[..])
             + size_of_val(&data.bodies[..])
-            + data.joints.as_ref().map_or(0, JointStep::bytes)
+            + data.joints.as_ref().map_or(0, |joints| joints.bytes())
             + size_of_val(&data.places[..])
             + size_of_val(&data.contacts[..])
             + size_of_val(&data.patches[..])
