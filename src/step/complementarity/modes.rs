@@ -142,7 +142,12 @@ impl Modes {
     /// The rows with bodies after the step.
     pub fn rows<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Rows<T> {
         let still = Vector3::from_element(T::from(0.0));
-        let mut rows = Rows { normals: Vec::new(), carried: Vec::new(), held: Vec::new() };
+        let (carrying, held) = (self.carrying.len(), self.held.len());
+        let mut rows = Rows {
+            normals: Vec::with_capacity(carrying),
+            carried: Vec::with_capacity(carrying),
+            held: Vec::with_capacity(held),
+        };
         for (at, carrying) in self.carrying.iter().enumerate() {
             let (bodies, frame, point) = self.frame(data, kinematics, at);
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;

@@ -27,6 +27,26 @@ struct JointPart<T> {
     along: Vec<T>,
 }
 
+impl<T: Scalar> JointPart<T> {
+    fn new(
+        data: &StepData<T>,
+        kinematics: &Kinematics<T>,
+        bodies: [usize; 2],
+        at: &Vector3<T>,
+        force: &Vector3<T>,
+        torque: &Vector3<T>,
+    ) -> Self {
+        let mut along = vec![T::from(0.0); data.joint_count()];
+        for (body, sign) in bodies.into_iter().zip([1.0, -1.0]) {
+            kinematics.for_each_column(data, body, at, |k, column| {
+                let work = column.rotational.dot(torque) + column.translational.dot(force);
+                along[k] += work * T::from(sign);
+            });
+        }
+        Self { first: BODY * data.bodies.len(), along }
+    }
+}
+
 impl<T: Scalar> Row<T> {
     /// A row without parts.
     pub fn none() -> Self {
@@ -34,6 +54,7 @@ impl<T: Scalar> Row<T> {
     }
 
     /// The row of a force along a direction at a point on body A and against it on B, and of a torque.
+    #[inline]
     pub fn new(
         data: &StepData<T>,
         kinematics: &Kinematics<T>,
@@ -42,28 +63,18 @@ impl<T: Scalar> Row<T> {
         force: &Vector3<T>,
         torque: &Vector3<T>,
     ) -> Self {
-        let mut row = Self::none();
-        for (side, (body, sign)) in bodies.into_iter().zip([1.0, -1.0]).enumerate() {
-            let sign = T::from(sign);
-            match data.places[body] {
-                Place::Free(index) => {
-                    let (m, f) = ((kinematics.arm(body, at).cross(force) + torque) * sign, force * sign);
-                    row.parts[side] = Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]));
-                }
-                Place::Link(_) => {
-                    let joints = row.joints.get_or_insert_with(|| {
-                        let along = vec![T::from(0.0); data.joint_count()];
-                        Box::new(JointPart { first: BODY * data.bodies.len(), along })
-                    });
-                    kinematics.for_each_column(data, body, at, |k, column| {
-                        let along = column.rotational.dot(torque) + column.translational.dot(force);
-                        joints.along[k] += along * sign;
-                    });
-                }
-                Place::Fixed(..) => {}
+        let part = |body: usize, sign: f64| match data.places[body] {
+            Place::Free(index) => {
+                let sign = T::from(sign);
+                let (m, f) = ((kinematics.arm(body, at).cross(force) + torque) * sign, force * sign);
+                Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]))
             }
-        }
-        row
+            Place::Link(_) | Place::Fixed(..) => None,
+        };
+        let moves_joints = bodies.iter().any(|&body| matches!(data.places[body], Place::Link(_)));
+        let joints =
+            moves_joints.then(|| Box::new(JointPart::new(data, kinematics, bodies, at, force, torque)));
+        Self { parts: [part(bodies[0], 1.0), part(bodies[1], -1.0)], joints }
     }
 
     /// The row with each body's part changed, and that of the joints.
