@@ -144,7 +144,10 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
         (time, scene.state) = (Some(of_state), state);
     }
     let pairs = body_pairs(&scene)?;
-    let loaded = scene.summary(pairs.iter().map(|(bodies, _)| *bodies));
+    let rigid = scene.model.rigid_pairs().iter().map(|pair| pair.bodies);
+    let mut touching: Vec<BodyPair> = pairs.iter().map(|(bodies, _)| *bodies).chain(rigid).collect();
+    touching.sort_unstable();
+    let loaded = scene.summary(touching);
     if !arguments.json {
         print_loaded(&loaded);
     }
@@ -250,7 +253,7 @@ fn line(out: &mut dyn Write, label: &str, values: &[f64]) -> std::io::Result<()>
 
 fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     if report.pairs.is_empty() {
-        return writeln!(out, "no pair of bodies");
+        return writeln!(out, "no pair of bodies with a pressure between them");
     }
     if let Some(time) = report.time {
         writeln!(out, "at t = {time} s")?;
