@@ -97,10 +97,10 @@ pub fn optimize(file: &ProblemFile, start: &[f64]) -> Result<TrajectoryOptimum, 
     Ok(found)
 }
 
-/// The parameters of controllers that were optimized, by name.
+/// The parameters of controllers and of the model that were optimized, by name.
 pub fn print_parameters(ensemble: &ProblemEnsemble, values: &[f64]) {
     let variables = &ensemble.task.variables;
-    for (t, value) in variables.tuned().iter().zip(&values[variables.knot_values()..]) {
-        println!("  {} {value:.4}", t.name);
+    for ((name, ..), value) in variables.numbers().zip(&values[variables.knot_values()..]) {
+        println!("  {name} {value:.4}");
     }
 }

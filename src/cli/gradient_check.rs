@@ -185,10 +185,10 @@ fn check_ensemble(
     }
     let mut parameters = values_at_knots(file);
     // The variable of a logarithm is one: steps of differences are relative to the parameter itself.
-    parameters.extend(ensemble.task.variables.tuned().iter().map(|t| CheckedParameter {
-        name: if t.log { format!("ln {}", t.name) } else { t.name.clone() },
-        unit: if t.log { 1.0 } else { t.range.scale },
-        scale: if t.log { 1.0 } else { t.range.scale },
+    parameters.extend(ensemble.task.variables.numbers().map(|(name, range, log)| CheckedParameter {
+        name: if log { format!("ln {name}") } else { name.to_owned() },
+        unit: if log { 1.0 } else { range.scale },
+        scale: if log { 1.0 } else { range.scale },
     }));
     let problem = ensemble.problem();
     let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };

@@ -118,10 +118,10 @@ pub(super) fn run(
     });
     let names = file.cost_names.iter().cloned();
     let at_knots = variables.knot_values();
-    let tuned = variables.tuned().iter().zip(&ensemble.start[at_knots..]).zip(&optimum.values[at_knots..]);
-    let parameter = |((t, &start), &value): ((&crate::optimize::ensemble::TunedParameter, &f64), &f64)| {
-        ParameterReport { name: t.name.clone(), start, value }
-    };
+    let numbers = variables.numbers().zip(&ensemble.start[at_knots..]).zip(&optimum.values[at_knots..]);
+    let parameters = numbers
+        .map(|(((name, ..), &start), &value)| ParameterReport { name: name.to_owned(), start, value })
+        .collect();
     let report = EnsembleReport {
         problem: digest,
         members: ensemble.training.len(),
@@ -131,7 +131,7 @@ pub(super) fn run(
             .map(|(name, (start, end))| CostPart { name, start, end })
             .collect(),
         commands: file.commands(&optimum.values[..at_knots]),
-        parameters: tuned.map(parameter).collect(),
+        parameters,
         test,
         next_command: next_command(&optimum, arguments),
         optimum,
@@ -231,15 +231,31 @@ fn write_results(
         write_atomically::<std::io::Error>(&path, |out| text(out))
             .map_err(|source| Error::Write { path: path.display().to_string(), source })
     };
+    let variables = &ensemble.task.variables;
+    let design = variables.design().iter().zip(variables.design_values(&report.optimum.values));
+    let design: Vec<(&str, f64)> = design.map(|(v, value)| (v.name.as_str(), *value)).collect();
     write("controllers.toml", &|out| {
-        write_commands(out, &report.commands)?;
+        // Before the first table, in which it would be otherwise.
         if controllers.is_empty() {
-            writeln!(out, "controllers = []")
-        } else {
-            out.write_all(controllers.as_bytes())
+            writeln!(out, "controllers = []\n")?;
         }
+        write_design(out, &design)?;
+        write_commands(out, &report.commands)?;
+        out.write_all(controllers.as_bytes())
     })?;
     write("result.json", &|out| write_json(out, report))
+}
+
+/// Parameters of the model, as the table of a file of controllers.
+fn write_design(out: &mut dyn Write, design: &[(&str, f64)]) -> std::io::Result<()> {
+    if design.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "[model_parameters]")?;
+    for (name, value) in design {
+        writeln!(out, "{} = {value:?}", toml::Value::from(*name))?;
+    }
+    writeln!(out)
 }
 
 fn print_report(out: &mut dyn Write, report: &EnsembleReport, folder: Option<&Path>) -> Result<(), Error> {

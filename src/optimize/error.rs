@@ -139,11 +139,15 @@ pub enum ProblemError {
         /// What is wrong with it.
         message: String,
     },
-    /// A method that does not optimize designs.
-    #[error("designs are optimized by the method `lbfgs`, not by `{method}`")]
-    DesignMethod {
-        /// The method.
-        method: &'static str,
+    /// A member of an ensemble whose design does not have the shared variables.
+    #[error("{member} has a design of {found} variables, but the problem has {expected}")]
+    DesignCount {
+        /// The member.
+        member: String,
+        /// Its variables.
+        found: usize,
+        /// Those of the problem.
+        expected: usize,
     },
     /// A constraint that any motion keeps.
     #[error("constraint {index} has no bound; it needs at least one")]
@@ -258,9 +262,19 @@ pub enum ProblemError {
         /// The parameter.
         path: String,
     },
-    /// The body moves, so where it is belongs to its state.
-    #[error("parameter `{path}`: the body moves; only a fixed body can be shifted")]
-    NotFixed {
+    /// Joints move the body.
+    #[error(
+        "parameter `{path}`: joints move the body; a fixed or free body can be shifted, and a joint by `joints.NAME.shift`"
+    )]
+    OnJoints {
+        /// The parameter.
+        path: String,
+    },
+    /// A displacement at the start, which a fit takes from its recordings.
+    #[error(
+        "parameter `{path}`: a fit takes the start of a motion from its recordings, or estimates it (`starts`)"
+    )]
+    OfStart {
         /// The parameter.
         path: String,
     },

@@ -13,6 +13,7 @@ mod check_files;
 mod checkpoints;
 mod contact;
 mod controllers;
+mod designs;
 mod faults;
 mod files_in_turn;
 mod fit;

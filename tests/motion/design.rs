@@ -3,14 +3,16 @@
 use crate::folder::Folder;
 use argmin::core::{CostFunction, Gradient};
 use isobar::io::{ProblemFile, Scene};
-use isobar::multibody::{NoForces, Parameter};
+use isobar::multibody::Parameter;
+use isobar::optimize::checkpoint::NoStore;
+use isobar::optimize::ensemble::{
+    Design, DesignVariable, EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk,
+    SharedVariables, optimize_ensemble,
+};
 use isobar::optimize::identification::parameters_at;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
-use isobar::optimize::trajectory::{
-    ControlRange, DesignProblem, DesignVariable, TrajectoryMethod, TrajectoryProblem, TrajectorySettings,
-    TrajectoryTask, optimize_design,
-};
-use isobar::rollout::{ControlKnots, KnotInterpolation, SimulationSettings};
+use isobar::optimize::trajectory::{ControlRange, TrajectoryCheckpoints, TrajectorySettings};
+use isobar::rollout::{ControlKnots, ControlLaw, Controls, KnotInterpolation, SimulationSettings};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 use nalgebra::Vector3;
 
@@ -63,10 +65,6 @@ drive = "force"
 command = 3.0
 "#;
 
-fn variable(parameters: Vec<Parameter>, lower: f64, upper: f64, is_logarithmic: bool) -> DesignVariable {
-    DesignVariable { parameters, lower, upper, scale: 0.01, is_logarithmic }
-}
-
 fn scene() -> Scene {
     let folder = Folder::new("press");
     Scene::load(folder.file("scene.toml", PRESS)).expect("a scene")
@@ -94,57 +92,70 @@ fn objective(scene: &Scene) -> Objective {
     Objective::new(&scene.model, 1, terms).expect("it fits")
 }
 
-fn variables(scene: &Scene) -> Vec<DesignVariable> {
-    let model = &scene.model;
-    let at = |path: &str| parameters_at(model, path).expect("a parameter");
-    let ball = model.body_index("ball").expect("a body");
-    let joint = model.mechanism().joint_index("pad").expect("a joint");
-    let turn = |axis| vec![Parameter::initial_rotation(ball, axis)];
-    vec![
-        variable(at("materials.foam.hydroelastic_modulus"), 1e4, 1e6, true),
-        variable(at("materials.foam.friction"), 0.1, 1.0, false),
-        variable(at("bodies.ball.geometries[0].scale"), 0.9, 1.1, false),
-        variable(turn(0), -1.0, 1.0, false),
-        variable(turn(2), -1.0, 1.0, false),
-        variable(vec![Parameter::initial_position(ball, 1)], -0.01, 0.01, false),
-        variable(vec![Parameter::InitialJoint { index: 0 }], -0.01, 0.01, false),
-        variable(vec![Parameter::JointFriction { joint }], 0.0, 1.0, false),
-        variable(
-            vec![Parameter::FixedPose { body: model.body_index("wall").expect("a body"), axis: 3 }],
-            -0.01,
-            0.01,
-            false,
-        ),
-    ]
+/// What is optimized: names, bounds, whether by the logarithm, and values away from those of the scene: turned about two
+/// axes, larger, softer and shifted.
+const DESIGN: [(&str, [f64; 2], bool, f64); 10] = [
+    ("materials.foam.hydroelastic_modulus", [1e4, 1e6], true, 6e4),
+    ("materials.foam.friction", [0.1, 1.0], false, 0.5),
+    ("bodies.ball.geometries[0].scale", [0.9, 1.1], false, 1.02),
+    ("bodies.ball.turn[0]", [-1.0, 1.0], false, 0.3),
+    ("bodies.ball.turn[2]", [-1.0, 1.0], false, -0.4),
+    ("bodies.ball.shift[1]", [-0.01, 0.01], false, 0.002),
+    ("bodies.pad.geometries[0].shift[1]", [-0.01, 0.01], false, 0.003),
+    ("joints.pad.shift", [-0.01, 0.01], false, 0.0005),
+    ("joints.pad.friction", [0.0, 1.0], false, 0.4),
+    ("bodies.wall.shift[0]", [-0.01, 0.01], false, -0.0005),
+];
+
+fn named(scene: &Scene, names: &[&str]) -> Design {
+    let at = |path: &&str| parameters_at(&scene.model, path).expect("a parameter");
+    Design::new(&scene.model, names.iter().map(at).collect()).expect("a design")
 }
 
-fn controls<'a>(scene: &'a Scene, objective: &'a Objective) -> TrajectoryProblem<'a, NoForces, Objective> {
-    let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
-    let model = isobar::contact::ContactModel::Lagged;
-    let integrator = Integrator::VelocityLevel(VelocityLevel { model, tolerance });
-    let task = TrajectoryTask {
-        model: &scene.model,
-        initial: &scene.state,
-        settings: SimulationSettings { integrator, time_step: 2e-3 },
-        until: 0.02,
-        applied: &NoForces,
+fn member(
+    scene: &Scene,
+    objective: Objective,
+    design: Design,
+    steps: usize,
+) -> EnsembleMember<ControlLaw, Objective> {
+    EnsembleMember {
+        name: "member".into(),
+        model: scene.model.clone(),
+        initial: scene.state.clone(),
+        controllers: Vec::new(),
+        controls: Controls::zeros(steps, 1),
+        design,
         residuals: objective,
-    };
-    let knots = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 0.02]).expect("knots");
-    TrajectoryProblem::new(task, &knots, &[ControlRange::new(0.0, 20.0)]).expect("a problem")
+    }
 }
 
 #[test]
 fn the_gradient_is_that_of_differences_away_from_the_scene() {
     let scene = scene();
-    let objective = objective(&scene);
-    let problem = DesignProblem::new(controls(&scene, &objective), variables(&scene)).expect("a problem");
-    // Turned about two axes, larger, softer and shifted.
-    let design = [6e4, 0.5, 1.02, 0.3, -0.4, 0.002, 0.0005, 0.4, -0.0005];
-    let x = problem.optimizer_variables(&[3.0, 4.0], &design).expect("variables");
-    let (values, found) = problem.values(&x).expect("values");
-    assert_eq!(values, [3.0, 4.0]);
-    for (found, wanted) in found.iter().zip(design) {
+    let design: Vec<DesignVariable> = DESIGN
+        .iter()
+        .map(|&(name, [lower, upper], log, _)| {
+            let range = ControlRange { scale: 0.01, ..ControlRange::new(lower, upper) };
+            DesignVariable { name: name.into(), range, log }
+        })
+        .collect();
+    let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
+    let model = isobar::contact::ContactModel::Lagged;
+    let integrator = Integrator::VelocityLevel(VelocityLevel { model, tolerance });
+    let settings = SimulationSettings { integrator, time_step: 2e-3 };
+    let knots = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 0.02]).expect("knots");
+    let times = settings.step_times(0.02).expect("times");
+    let map = knots.map(1, &times).expect("a map");
+    let optimized = vec![(0, ControlRange::new(0.0, 20.0))];
+    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), Vec::new(), design);
+    let variables = variables.expect("variables");
+    let task = EnsembleTask { settings, until: 0.02, variables, parameters: Vec::new(), risk: Risk::Mean };
+    let members =
+        [member(&scene, objective(&scene), named(&scene, &DESIGN.map(|(name, ..)| name)), times.len() - 1)];
+    let problem = EnsembleProblem::new(&task, &members);
+    let wanted: Vec<f64> = [3.0, 4.0].into_iter().chain(DESIGN.map(|(.., value)| value)).collect();
+    let x = task.variables.from_values(&wanted);
+    for (found, wanted) in task.variables.values(&x).iter().zip(&wanted) {
         assert!((found - wanted).abs() < 1e-12 * wanted.abs().max(1.0), "{found} {wanted}");
     }
     let gradient = problem.gradient(&x).expect("differentiable");
@@ -160,36 +171,38 @@ fn the_gradient_is_that_of_differences_away_from_the_scene() {
         let error = (claimed - difference).abs() / claimed.abs().max(1e-3 * size);
         assert!(*claimed != 0.0 && error < 1e-5, "variable {k}: {claimed} {difference}");
     }
+    // Another member needs the same variables.
+    let other = [member(&scene, objective(&scene), named(&scene, &["gravity[2]"]), times.len() - 1)];
+    let error = EnsembleProblem::new(&task, &other).cost(&x).expect_err("refused").to_string();
+    assert!(error.contains("member has a design of 1 variables, but the problem has 10"), "{error}");
 }
 
 #[test]
 fn what_cannot_be_varied_is_refused() {
     let scene = scene();
-    let objective = objective(&scene);
-    let refused = |variables: Vec<DesignVariable>| {
-        DesignProblem::new(controls(&scene, &objective), variables).expect_err("refused").to_string()
+    let refused = |variables: Vec<Vec<Parameter>>| {
+        Design::new(&scene.model, variables).expect_err("refused").to_string()
     };
     let gravity = || vec![Parameter::Gravity { axis: 2 }];
-    assert!(
-        refused(vec![variable(vec![], 0.0, 1.0, false)]).contains("design variable 0: it has no parameters")
-    );
-    assert!(refused(vec![variable(gravity(), 1.0, 0.0, false)]).contains("must not be above"));
-    assert!(refused(vec![variable(gravity(), -1.0, 1.0, true)]).contains("positive, as it is logarithmic"));
-    let twice = refused(vec![variable(gravity(), 0.0, 1.0, false), variable(gravity(), 0.0, 1.0, false)]);
+    assert!(refused(vec![vec![]]).contains("design variable 0: it has no parameters"));
+    let twice = refused(vec![gravity(), gravity()]);
     assert!(twice.contains("design variable 1: its parameter gravity[2] is that of another"), "{twice}");
     let wall = scene.model.body_index("wall").expect("a body");
     let turned = vec![Parameter::FixedPose { body: wall, axis: 0 }];
-    assert!(refused(vec![variable(turned, 0.0, 1.0, false)]).contains("turns of geometries"));
+    assert!(refused(vec![turned]).contains("turns of geometries"));
     let absent = vec![Parameter::JointDamping { joint: 9 }];
-    assert!(refused(vec![variable(absent, 0.0, 1.0, false)]).contains("design variable 0"));
-    let problem = DesignProblem::new(controls(&scene, &objective), variables(&scene)).expect("a problem");
-    let ilqr = TrajectorySettings { method: TrajectoryMethod::Ilqr, ..Default::default() };
-    let error =
-        optimize_design(&problem, (&[3.0; 2], &[0.0; 9]), &ilqr, None).expect_err("refused").to_string();
-    assert!(error.contains("`lbfgs`, not by `ilqr`"), "{error}");
+    assert!(refused(vec![absent]).contains("design variable 0"));
+    let variables = |lower: f64, upper: f64, log: bool| {
+        let range = ControlRange { scale: 1.0, lower, upper };
+        let variable = DesignVariable { name: "gravity[2]".into(), range, log };
+        SharedVariables::new(None, Vec::new(), vec![variable]).expect_err("refused").to_string()
+    };
+    assert!(variables(1.0, 0.0, false).contains("design variable 0: "));
+    let log = variables(-1.0, 1.0, true);
+    assert!(log.contains("gravity[2]") && log.contains("positive"), "{log}");
 }
 
-/// A cart that is pushed 0.3 m, with a start of its own choice: it takes all the speed that it may have, and the
+/// A cart that is pushed 0.3 m, with a start of its own choice: it begins as far on as it may, and the
 /// rest is the solution of linear equations. Its mass is as small as it may be.
 #[test]
 fn a_cart_takes_the_start_and_the_mass_that_help() {
@@ -206,37 +219,27 @@ fn a_cart_takes_the_start_and_the_mass_that_help() {
     let problem = format!(
         "scene = \"scene.toml\"\nuntil = 1.0\nknots = {{ times = [{}] }}\n[[controls]]\nactuator = \"push\"\n\
          [[costs]]\ncontrol = \"push\"\nweight = 1.0\n\
-         [[costs]]\njoint_position = {{ joint = \"slide\" }}\ntarget = 0.3\nweight = 100.0\nwhen = \"end\"\n",
+         [[costs]]\njoint_position = {{ joint = \"slide\" }}\ntarget = 0.3\nweight = 100.0\nwhen = \"end\"\n\
+         [[model_parameters]]\nname = \"joints.slide.shift\"\nlower = -0.1\nupper = 0.1\n\
+         [[model_parameters]]\nname = \"bodies.cart.mass\"\nlower = 1.5\nupper = 8.0\nlog = true\n",
         times.join(", ")
     );
     let file = ProblemFile::load(folder.file("problem.toml", problem)).expect("a problem");
-    let speed = variable(vec![Parameter::InitialJoint { index: 1 }], -0.1, 0.1, false);
-    let cart = file.scene.model.body_index("cart").expect("a body");
-    let mass =
-        DesignVariable { scale: 1.0, ..variable(vec![Parameter::Mass { body: cart }], 1.5, 8.0, true) };
-    let problem =
-        DesignProblem::new(file.problem().expect("a problem"), vec![speed, mass]).expect("a design");
-    let settings = TrajectorySettings {
-        method: TrajectoryMethod::Lbfgs,
-        cost_tolerance: Some(1e-14),
-        ..Default::default()
-    };
-    let found =
-        optimize_design(&problem, (&vec![0.0; steps], &[0.0, 2.0]), &settings, None).expect("optimized");
-    assert!(found.convergence.is_some(), "{}", found.termination);
-    assert!(
-        (found.design[0] - 0.1).abs() < 1e-12 && (found.design[1] - 1.5).abs() < 1e-12,
-        "{:?}",
-        found.design
-    );
+    let all = file.ensemble.as_ref().expect("a design");
+    let settings = TrajectorySettings { cost_tolerance: Some(1e-10), ..file.settings };
+    let none = None::<TrajectoryCheckpoints<NoStore>>;
+    let found = optimize_ensemble(&all.problem(), &all.start, &settings, none, None).expect("optimized");
+    assert!(found.converged, "{}", found.termination);
+    let (shift, mass) = (found.values[steps], found.values[steps + 1]);
+    assert!((shift - 0.1).abs() < 1e-12 && (mass - 1.5).abs() < 1e-12, "{shift} {mass}");
     // q at the end is 0.1 + Σ a u; ½ δt u² + ½ w² (q − 0.3)² is least at u = y a.
     let a: Vec<f64> = (0..steps).map(|k| dt * dt / 1.5 * (steps - k) as f64).collect();
     let square: f64 = a.iter().map(|a| a * a).sum();
     let y = weight * weight * 0.2 / (dt + weight * weight * square);
-    for (k, (u, a)) in found.controls.iter().zip(&a).enumerate() {
+    for (k, (u, a)) in found.values.iter().zip(&a).enumerate() {
         assert!((u - y * a).abs() < 1e-5, "step {k}: {u} {}", y * a);
     }
-    let end = problem.trajectory(&found.variables).expect("simulated");
+    let end = all.problem().motion(&found.variables, 0).expect("simulated").trajectory;
     let q = end.states[steps].joints.q[0];
     assert!((q - (0.1 + y * square)).abs() < 1e-6, "{q}");
 }

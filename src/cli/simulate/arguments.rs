@@ -23,8 +23,8 @@ pub(in crate::cli) struct SimulateArguments {
     /// Commands of actuators, TOML as `isobar optimize` writes it, in place of those of the scene
     #[arg(long, value_name = "FILE")]
     pub commands: Option<PathBuf>,
-    /// Controllers and commands of actuators, TOML or JSON as `isobar optimize` writes them, in place of those
-    /// of the scene
+    /// Controllers, commands of actuators and parameters of the model, TOML or JSON as `isobar optimize` writes
+    /// them, in place of those of the scene
     #[arg(long, value_name = "FILE", conflicts_with = "commands")]
     pub controller: Option<PathBuf>,
     /// Also write the contact wrench of each pair of bodies that can touch: A-B.fx_N, ..., A-B.tz_N_m,

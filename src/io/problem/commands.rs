@@ -1,5 +1,6 @@
-//! Commands and controllers of a scene's actuators in a file of their own, as `isobar optimize` writes them.
+//! Commands and controllers of a scene's actuators, and a design, in a file of their own, as `isobar optimize` writes them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::controls::actuator_index;
+use crate::io::problem::optimized_numbers::design;
 use crate::io::scene::actuator_schema::CommandTable;
 use crate::io::scene::actuator_tables::given_command;
 use crate::io::scene::controller_schema::ControllerTable;
@@ -29,13 +31,15 @@ struct NamedCommandTable {
     command: CommandTable,
 }
 
-/// Commands and controllers.
+/// Commands, controllers, and values of parameters of the model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ControllerFileTable {
     #[serde(default)]
     actuators: Vec<NamedCommandTable>,
     controllers: Vec<ControllerTable>,
+    #[serde(default)]
+    model_parameters: BTreeMap<String, f64>,
 }
 
 /// Controllers, to be written.
@@ -47,20 +51,21 @@ struct WrittenControllers {
 impl Scene {
     /// Takes controllers, and commands of some actuators, from a file such as the `controllers.toml` or `policy.json`
     /// that `isobar optimize` writes: tables `[[controllers]]` as in a scene, which take the place of all that the
-    /// scene has, and `[[actuators]]` as in [`Self::read_commands`]. A name that ends in `.json` is JSON, any other
-    /// TOML.
+    /// scene has, `[[actuators]]` as in [`Self::read_commands`], and `[model_parameters]`, values by the names that
+    /// problem files have for them, which the model takes. A name that ends in `.json` is JSON, any other TOML.
     ///
     /// # Errors
     /// When the file cannot be read or is not valid, or names something that the scene does not have.
     pub fn read_controllers(&mut self, path: &Path) -> Result<(), FileError> {
         let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let document = if is_json { Document::read_json(path)? } else { Document::read_toml(path)? };
-        let ControllerFileTable { actuators, controllers } = document.contents()?;
+        let ControllerFileTable { actuators, controllers, model_parameters } = document.contents()?;
         let field = FieldPath::root().key("controllers");
         SceneControllers::new(&controllers, &self.model, self.time_step, &field)
             .and_then(|feedback| {
                 self.feedback = feedback;
-                self.take_commands(&CommandFileTable { actuators })
+                self.take_commands(&CommandFileTable { actuators })?;
+                self.take_design(&model_parameters)
             })
             .map_err(|problem| document.located(problem))
     }
@@ -84,6 +89,20 @@ impl Scene {
     pub fn read_commands(&mut self, path: &Path) -> Result<(), FileError> {
         let document = Document::read_toml(path)?;
         self.take_commands(&document.contents()?).map_err(|problem| document.located(problem))
+    }
+
+    /// Gives the model, and the initial state, values of parameters by name.
+    fn take_design(&mut self, values: &BTreeMap<String, f64>) -> Result<(), Problem> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let root = FieldPath::root();
+        let design = design(&self.model, values.keys().map(String::as_str), &root)?;
+        let values: Vec<f64> = values.values().copied().collect();
+        (self.model, self.state) = design
+            .at(&self.model, &self.state, &values)
+            .map_err(|error| Problem::new(root.key("model_parameters"), error))?;
+        Ok(())
     }
 
     fn take_commands(&mut self, table: &CommandFileTable) -> Result<(), Problem> {

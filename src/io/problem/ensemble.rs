@@ -10,13 +10,13 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::controls::OptimizedControl;
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variations};
-use crate::io::problem::ensemble_schema::{ControllerParameterTable, EnsembleTable};
+use crate::io::problem::ensemble_schema::EnsembleTable;
+use crate::io::problem::optimized_numbers::{design, design_variables, tuned_parameters};
 use crate::io::problem::schema::{CostTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
-use crate::io::scene::named::list;
 use crate::optimize::ensemble::{
-    EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk, SharedVariables, TunedParameter,
+    EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk, SharedVariables,
 };
 use crate::optimize::objective::{Deviation, Objective};
 use crate::optimize::trajectory::ControlRange;
@@ -36,7 +36,7 @@ pub struct ProblemEnsemble {
     pub test: Vec<Member>,
     /// For each member of the test what a success is: that no deviation from these targets is left.
     pub success: Vec<Objective>,
-    /// Values of the variables to start from: values at knots, then parameters of controllers.
+    /// Values of the variables to start from: values at knots, then parameters of controllers and of the model.
     pub start: Vec<f64>,
     /// What the file says of members, which tells the ensemble from others of the same scene.
     pub(in crate::io) definition: String,
@@ -68,7 +68,7 @@ pub(in crate::io) struct Nominal<'p> {
 /// Whether a problem is one of an ensemble.
 pub(in crate::io) fn is_ensemble(table: &ProblemTable, scene: &Scene) -> bool {
     let given = !table.vary.is_empty() || table.ensemble.is_some() || !table.success.is_empty();
-    given || !table.controller_parameters.is_empty() || !scene.controllers().is_empty()
+    given || !table.optimizes_commands_alone() || !scene.controllers().is_empty()
 }
 
 /// The ensemble of a problem.
@@ -81,12 +81,14 @@ pub(in crate::io) fn ensemble(
     let located = |problem| document.located(problem);
     let root = FieldPath::root();
     if !table.constraints.is_empty() {
-        let message = "are given beside controllers or an ensemble, for which there are no constraints; a cost with \
+        let message = "are given beside controllers or an ensemble, or `model_parameters`, for which there are no constraints; a cost with \
                        `deviation = \"above\"` or `\"below\"` and a large weight takes their place";
         return Err(located(Problem::new(root.key("constraints"), message)));
     }
     let settings = settings(table, &root).map_err(located)?;
     let tuned = tuned_parameters(&table.controller_parameters, nominal.scene, &root).map_err(located)?;
+    let designed = design_variables(&table.model_parameters, &table.vary, nominal.scene, &root);
+    let (designed, given): (Vec<_>, Vec<f64>) = designed.map_err(located)?.into_iter().unzip();
     let times = nominal.simulation.step_times(nominal.until);
     let times = times.map_err(|error| located(Problem::new(root.key("until"), error)))?;
     let optimized: Vec<(usize, ControlRange)> =
@@ -96,14 +98,15 @@ pub(in crate::io) fn ensemble(
     let mut start = if optimized.is_empty() { Vec::new() } else { nominal.start.to_vec() };
     let parameters = nominal.scene.controller_parameters().to_vec();
     start.extend(tuned.iter().map(|t| parameters[t.index].max(t.range.lower).min(t.range.upper)));
-    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), tuned)
+    start.extend(designed.iter().zip(given).map(|(v, value)| value.max(v.range.lower).min(v.range.upper)));
+    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), tuned, designed)
         .map_err(|error| located(Problem::new(root.key("controller_parameters"), error)))?;
     let (simulation, until) = (nominal.simulation, nominal.until);
     let risk = settings.risk;
     let task = EnsembleTask { settings: simulation, until, variables, parameters, risk };
     let varied = variations(&table.vary, &root.key("vary")).map_err(located)?;
-    let maker =
-        MemberMaker { path, document, table, nominal, varied: &varied, times: &times, seed: settings.seed };
+    let (times, seed) = (&times[..], settings.seed);
+    let maker = MemberMaker { path, document, table, nominal, varied: &varied, times, seed };
     let made = |draws: Draws, count: usize| -> Result<Vec<(Member, Objective)>, FileError> {
         // Gathered in order first, so that the error is the same on any number of threads.
         let all: Vec<_> = (0..count).into_par_iter().map(|member| maker.member(draws, member)).collect();
@@ -149,68 +152,6 @@ fn settings(table: &ProblemTable, root: &FieldPath) -> Result<EnsembleTable, Pro
     Ok(EnsembleTable { members: t.members, test: t.test, seed: t.seed, risk: t.risk })
 }
 
-fn tuned_parameters(
-    tables: &[ControllerParameterTable],
-    scene: &Scene,
-    root: &FieldPath,
-) -> Result<Vec<TunedParameter>, Problem> {
-    let names = scene.feedback.parameter_names();
-    let mut tuned: Vec<TunedParameter> = Vec::new();
-    for (i, t) in tables.iter().enumerate() {
-        let table = root.key("controller_parameters").index(i);
-        let Some((_, places)) = names.iter().find(|(name, _)| *name == t.name) else {
-            let all = list(names.iter().map(|(name, _)| name.as_str()));
-            let message =
-                format!("found `{}`, no parameter of a controller of the scene; there are: {all}", t.name);
-            return Err(Problem::new(table.key("name"), message));
-        };
-        if tuned.iter().any(|other| other.index == places.start) {
-            return Err(Problem::new(
-                table.key("name"),
-                format_args!("found `{}` twice; each is given once", t.name),
-            ));
-        }
-        let bound = |value: Option<f64>, none: f64, key: &str| {
-            value.map_or(Ok(none), |value| number(value, Range::Finite, &table.key(key)))
-        };
-        let least = if t.log { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
-        let lower = bound(t.lower, least, "lower")?;
-        let upper = bound(t.upper, f64::INFINITY, "upper")?;
-        if lower > upper {
-            let message = format!("found {lower}, above `upper`, which is {upper}; it must not exceed it");
-            return Err(Problem::new(table.key("lower"), message));
-        }
-        let mut range = ControlRange::new(lower, upper);
-        match (t.scale, t.log) {
-            (Some(_), true) => {
-                let message = "found beside `log`; a logarithm has no scale";
-                return Err(Problem::new(table.key("scale"), message));
-            }
-            (Some(scale), false) => range.scale = number(scale, Range::Positive, &table.key("scale"))?,
-            (None, _) => {}
-        }
-        if t.log && lower <= 0.0 {
-            let message = format!("found {lower}; with `log` it must be positive");
-            return Err(Problem::new(table.key("lower"), message));
-        }
-        for index in places.clone() {
-            let value = scene.controller_parameters()[index];
-            if t.log && value <= 0.0 {
-                let message = format!(
-                    "found `true`, but the scene's value is {value}; a logarithm needs a positive one"
-                );
-                return Err(Problem::new(table.key("log"), message));
-            }
-            let name = match places.len() {
-                1 => t.name.clone(),
-                _ => format!("{}[{}]", t.name, index - places.start),
-            };
-            tuned.push(TunedParameter { name, index, range, log: t.log });
-        }
-    }
-    Ok(tuned)
-}
-
 /// Makes members.
 struct MemberMaker<'p> {
     path: &'p Path,
@@ -251,8 +192,11 @@ impl MemberMaker<'_> {
         let controls = Controls::of_commands(&scene.commands, self.times);
         let kind = if draws == Draws::Test { "test member" } else { "member" };
         let name = format!("{kind} {member}");
+        let names = table.model_parameters.iter().map(|t| t.name.as_str());
+        let design = design(&scene.model, names, &FieldPath::root()).map_err(located)?;
         let (model, initial) = (scene.model.clone(), scene.state.clone());
-        Ok((EnsembleMember { name, model, initial, controllers, controls, residuals: objective }, success))
+        let residuals = objective;
+        Ok((EnsembleMember { name, model, initial, controllers, controls, design, residuals }, success))
     }
 
     /// The scene of a member.

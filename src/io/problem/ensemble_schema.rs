@@ -7,13 +7,15 @@ use serde::Deserialize;
 use crate::io::strict::Exactly;
 use crate::optimize::ensemble::Risk;
 
-/// A parameter of a controller that is optimized, `[[controller_parameters]]`. It starts from its value in the scene,
-/// clamped to its bounds.
+/// A number that is optimized beside commands, `[[controller_parameters]]` or `[[model_parameters]]`. It starts from its
+/// value in the scene, clamped to its bounds.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::io) struct ControllerParameterTable {
-    /// Its name, such as `controllers.grip.proportional`. That of a list stands for all its numbers, as in
-    /// `controllers.net.hidden_weights`.
+pub(in crate::io) struct NumberTable {
+    /// Its name. Of a controller, such as `controllers.grip.proportional`; that of a list stands for all its numbers, as
+    /// in `controllers.net.hidden_weights`. Of the model, as in fit files, such as
+    /// `materials.pad.hydroelastic_modulus`, `bodies.pad.geometries[0].scale` or `actuators.lift.stiffness`; and
+    /// `bodies.ball.shift[0]` or `joints.lift.shift`, by how much more a body or a joint is moved at the start.
     pub name: String,
     /// Smallest value.
     #[schemars(extend("x-default" = "none"))]

@@ -259,7 +259,7 @@ fn build(
     let until = number(table.until, Range::Positive, &root.key("until"))?;
     let field = root.key("controls");
     let of_ensemble = is_ensemble(table, &scene);
-    let controls = match table.controls.is_empty() && !table.controller_parameters.is_empty() {
+    let controls = match table.controls.is_empty() && !table.optimizes_commands_alone() {
         true => Vec::new(),
         false => optimized_controls(&table.controls, &scene.model, &field)?,
     };
@@ -347,8 +347,9 @@ fn build(
 /// Refuses what the optimization of an ensemble does not have.
 fn check_ensemble_optimizer(t: &OptimizerTable, table: &FieldPath) -> Result<(), Problem> {
     let no = |key: &str, found: &str| {
-        let message =
-            format!("{found}; with controllers or an ensemble the method is `lbfgs`, from one start");
+        let message = format!(
+            "{found}; with controllers or an ensemble the method is `lbfgs`, from one start, as with `model_parameters`"
+        );
         Err(Problem::new(table.key(key), message))
     };
     match t.kind {

@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::io::problem::ensemble_schema::{ControllerParameterTable, EnsembleTable, VaryTable};
+use crate::io::problem::ensemble_schema::{EnsembleTable, NumberTable, VaryTable};
 use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::strict::Exactly;
 use crate::optimize::objective::{Deviation, When};
@@ -29,14 +29,17 @@ pub(in crate::io) struct ProblemTable {
     pub until: f64,
     /// Knots of the commands that are optimized. Needed with `controls`.
     pub knots: Option<ProblemKnotsTable>,
-    /// The actuators whose commands are optimized, at least one unless there are `controller_parameters`. The
-    /// other actuators keep the commands of the scene.
+    /// The actuators whose commands are optimized, at least one unless there are `controller_parameters` or
+    /// `model_parameters`. The other actuators keep the commands of the scene.
     #[serde(default)]
     pub controls: Vec<ControlTable>,
     /// Parameters of the scene's controllers that are optimized. With controllers or members of an ensemble the
     /// method is `lbfgs`.
     #[serde(default)]
-    pub controller_parameters: Vec<ControllerParameterTable>,
+    pub controller_parameters: Vec<NumberTable>,
+    /// Parameters of the model and of its initial state that are optimized: a design. The method is `lbfgs`.
+    #[serde(default)]
+    pub model_parameters: Vec<NumberTable>,
     /// How many members an ensemble has, and what of their costs is minimized. Needed with `vary`.
     #[schemars(extend("x-default" = "the scene alone"))]
     pub ensemble: Option<EnsembleTable>,
@@ -55,6 +58,13 @@ pub(in crate::io) struct ProblemTable {
     /// Settings of the optimization.
     #[serde(default)]
     pub optimizer: OptimizerTable,
+}
+
+impl ProblemTable {
+    /// Whether values of commands at knots are all that is optimized.
+    pub fn optimizes_commands_alone(&self) -> bool {
+        self.controller_parameters.is_empty() && self.model_parameters.is_empty()
+    }
 }
 
 /// Knots in time; exactly one of `count` and `times` is given.

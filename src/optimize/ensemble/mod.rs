@@ -1,15 +1,18 @@
 //! Ensembles: commands and controllers that have to serve many motions at once.
 //!
 //! Each member of an ensemble is a motion of its own: a model, an initial state, controllers with their errors of
-//! sensors. The variables are shared: values of commands at knots, and parameters of controllers. What is minimized is
-//! made of the members' costs by a [`Risk`]. With one member it is the optimization of a controller.
+//! sensors. The variables are shared: values of commands at knots, parameters of controllers, and numbers of the models and
+//! of the initial states (see [`Design`]). What is minimized is made of the members' costs by a [`Risk`]. With one member it
+//! is the optimization of a controller or a design.
 
+mod design;
 mod interval;
 mod minimize;
 mod problem;
 mod risk;
 mod variables;
 
+pub use design::{Design, DesignVariable};
 pub use interval::{SuccessRate, success_rate};
 pub use minimize::optimize_ensemble;
 pub use problem::{EnsembleMember, EnsembleProblem, EnsembleTask};

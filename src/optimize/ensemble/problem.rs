@@ -5,9 +5,11 @@ use std::sync::Arc;
 use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
 
+use super::design::Design;
 use super::risk::Risk;
 use super::variables::SharedVariables;
 use crate::multibody::{Model, NoForces, State};
+use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::{EvaluationCounter, Evaluations};
 use crate::rollout::{
     Checkpoints, ClosedLoop, Controller, Controls, HalfSquares, Loss, Moment, Motion, Rollout,
@@ -27,6 +29,8 @@ pub struct EnsembleMember<C, R> {
     pub controllers: Vec<SampledController<C>>,
     /// The control values of every step that controllers add to; those that are optimized have no meaning here.
     pub controls: Controls,
+    /// What the variables of the design are in the model.
+    pub design: Design,
     /// The residuals, half of whose sum of squares is the cost.
     pub residuals: R,
 }
@@ -103,12 +107,24 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
     ) -> Result<V, Error> {
         self.check_count(x)?;
         let EnsembleTask { settings, until, variables, .. } = self.task;
+        let (found, expected) = (member.design.count(), variables.design().len());
+        if found != expected {
+            return Err(ProblemError::DesignCount { member: member.name.clone(), found, expected }.into());
+        }
         let values = variables.values(x);
         let (mut controls, mut parameters) = (member.controls.clone(), self.task.parameters.clone());
         variables.put_controls(&values, &mut controls);
         variables.put_parameters(&values, &mut parameters);
-        let rollout =
-            Rollout::new(&member.model, &member.initial, *settings, *until).with_controls(&controls);
+        let designed;
+        let (model, initial) = match member.design.count() {
+            0 => (&member.model, &member.initial),
+            _ => {
+                designed =
+                    member.design.at(&member.model, &member.initial, variables.design_values(&values))?;
+                (&designed.0, &designed.1)
+            }
+        };
+        let rollout = Rollout::new(model, initial, *settings, *until).with_controls(&controls);
         let closed = ClosedLoop::<'_, C, NoForces>::new(rollout, &member.controllers, &parameters);
         work(&closed, &values).map_err(|error| match self.members.len() {
             1 => error.into(),
@@ -133,11 +149,12 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         self.counter.count_rollout();
         self.with_member(member, x, |closed, _| {
             let (Trajectory { times, states }, controls) = closed.simulate()?;
+            let model = closed.rollout.model;
             let moment = |step: usize| Moment {
                 step,
                 time: times[step],
                 dt: times.get(step + 1).map_or(0.0, |next| next - times[step]),
-                model: &member.model,
+                model,
                 state: &states[step],
                 control: if step + 1 < times.len() { controls.row(step) } else { &[] },
             };
@@ -190,9 +207,11 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         let own = &self.members[member];
         self.with_member(own, x, |closed, values| {
             let loss = HalfSquares(&own.residuals);
-            let found = closed.loss_gradient(&loss, &[], Checkpoints::All)?;
-            let variables = &self.task.variables;
-            let gradient = variables.gradient(values, &found.loss.by_controls, &found.by_controllers);
+            let (variables, design) = (&self.task.variables, &own.design);
+            let found = closed.loss_gradient(&loss, design.parameters(), Checkpoints::All)?;
+            let by_design = design.by_values(variables.design_values(values), &found.loss.by_parameters);
+            let by_controllers = &found.by_controllers;
+            let gradient = variables.gradient(values, &found.loss.by_controls, by_controllers, &by_design);
             Ok((found.loss.value, gradient))
         })
     }

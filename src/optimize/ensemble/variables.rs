@@ -1,5 +1,6 @@
 //! The variables that the members of an ensemble share.
 
+use super::design::DesignVariable;
 use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Controls, KnotMap};
@@ -26,23 +27,28 @@ pub struct TunedParameter {
     pub log: bool,
 }
 
-/// The variables: values at knots, knot after knot, then parameters of controllers.
+/// The variables: values at knots, knot after knot, then parameters of controllers, then those of the design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedVariables {
     knots: Option<KnotVariables>,
     tuned: Vec<TunedParameter>,
+    design: Vec<DesignVariable>,
     lower: Vec<f64>,
     upper: Vec<f64>,
 }
 
 impl SharedVariables {
-    /// Variables of both kinds.
+    /// Variables of all kinds.
     ///
     /// # Errors
     /// When there is none, or a range makes no sense.
-    pub fn new(knots: Option<KnotVariables>, tuned: Vec<TunedParameter>) -> Result<Self, ProblemError> {
+    pub fn new(
+        knots: Option<KnotVariables>,
+        tuned: Vec<TunedParameter>,
+        design: Vec<DesignVariable>,
+    ) -> Result<Self, ProblemError> {
         let knots = knots.filter(|knots| !knots.optimized.is_empty());
-        if knots.is_none() && tuned.is_empty() {
+        if knots.is_none() && tuned.is_empty() && design.is_empty() {
             return Err(ProblemError::NoControls);
         }
         for (index, range) in knots.iter().flat_map(|knots| &knots.optimized) {
@@ -50,12 +56,14 @@ impl SharedVariables {
         }
         for t in &tuned {
             t.range.check(t.index)?;
-            if t.log && t.range.lower <= 0.0 {
-                let (name, field, found) = (t.name.clone(), "lower", t.range.lower);
-                return Err(ProblemError::LogOfNonPositive { name, field, found });
-            }
+            check_log(&t.name, &t.range, t.log)?;
         }
-        let mut all = Self { knots, tuned, lower: Vec::new(), upper: Vec::new() };
+        for (index, variable) in design.iter().enumerate() {
+            let wrong = |e: ProblemError| ProblemError::Design { index, message: e.to_string() };
+            variable.range.check(index).map_err(wrong)?;
+            check_log(&variable.name, &variable.range, variable.log)?;
+        }
+        let mut all = Self { knots, tuned, design, lower: Vec::new(), upper: Vec::new() };
         all.lower = all.of_ranges(|range| range.lower);
         all.upper = all.of_ranges(|range| range.upper);
         Ok(all)
@@ -67,8 +75,15 @@ impl SharedVariables {
             (0..knots.map.knots())
                 .for_each(|_| values.extend(knots.optimized.iter().map(|(_, range)| of(range))));
         }
-        values.extend(self.tuned.iter().map(|t| of(&t.range)));
+        values.extend(self.numbers().map(|(_, range, _)| of(range)));
         self.from_values(&values)
+    }
+
+    /// All that is not at knots, in the order of the variables: names, ranges, and whether the variable is the logarithm.
+    pub fn numbers(&self) -> impl Iterator<Item = (&str, &ControlRange, bool)> {
+        let tuned = self.tuned.iter().map(|t| (t.name.as_str(), &t.range, t.log));
+        tuned
+            .chain(self.design.iter().map(|variable| (variable.name.as_str(), &variable.range, variable.log)))
     }
 
     /// Number of values at knots.
@@ -86,9 +101,14 @@ impl SharedVariables {
         &self.tuned
     }
 
+    /// The variables of the design.
+    pub fn design(&self) -> &[DesignVariable] {
+        &self.design
+    }
+
     /// Number of variables.
     pub fn count(&self) -> usize {
-        self.knot_values() + self.tuned.len()
+        self.knot_values() + self.tuned.len() + self.design.len()
     }
 
     /// Lower and upper bounds of the variables.
@@ -102,12 +122,14 @@ impl SharedVariables {
     /// When there is not one for each.
     pub fn from_values(&self, values: &[f64]) -> Vec<f64> {
         assert_eq!(values.len(), self.count(), "one value for each variable");
-        let (at_knots, parameters) = values.split_at(self.knot_values());
+        let (at_knots, numbers) = values.split_at(self.knot_values());
         let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
         let at_knots = at_knots.iter().zip(ranges).map(|(value, range)| value / range.scale);
-        let of =
-            |(t, &value): (&TunedParameter, &f64)| if t.log { value.ln() } else { value / t.range.scale };
-        at_knots.chain(self.tuned.iter().zip(parameters).map(of)).collect()
+        let of = |((_, range, log), &value): ((&str, &ControlRange, bool), &f64)| match log {
+            true => value.ln(),
+            false => value / range.scale,
+        };
+        at_knots.chain(self.numbers().zip(numbers).map(of)).collect()
     }
 
     /// The values in their units, within bounds where the variables are.
@@ -116,7 +138,7 @@ impl SharedVariables {
     /// When there is not one variable for each.
     pub fn values(&self, x: &[f64]) -> Vec<f64> {
         assert_eq!(x.len(), self.count(), "all variables");
-        let (at_knots, parameters) = x.split_at(self.knot_values());
+        let (at_knots, numbers) = x.split_at(self.knot_values());
         let bounded = |i: usize, value: f64, range: &ControlRange| {
             // Rounding must not leave the bounds.
             let value = if x[i] >= self.lower[i] { value.max(range.lower) } else { value };
@@ -124,9 +146,10 @@ impl SharedVariables {
         };
         let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
         let at_knots = at_knots.iter().zip(ranges).map(|(x, range)| (x * range.scale, range));
-        let parameters = parameters.iter().zip(&self.tuned);
-        let parameters = parameters.map(|(x, t)| (if t.log { x.exp() } else { x * t.range.scale }, &t.range));
-        let all = at_knots.chain(parameters).enumerate();
+        let numbers = numbers.iter().zip(self.numbers());
+        let numbers =
+            numbers.map(|(x, (_, range, log))| (if log { x.exp() } else { x * range.scale }, range));
+        let all = at_knots.chain(numbers).enumerate();
         all.map(|(i, (value, range))| bounded(i, value, range)).collect()
     }
 
@@ -146,8 +169,20 @@ impl SharedVariables {
         self.tuned.iter().zip(values).for_each(|(t, value)| parameters[t.index] = *value);
     }
 
-    /// The derivatives with respect to the variables, from those with respect to control values and parameters.
-    pub(super) fn gradient(&self, values: &[f64], by_controls: &Controls, by_parameters: &[f64]) -> Vec<f64> {
+    /// The values of the design.
+    pub fn design_values<'v>(&self, values: &'v [f64]) -> &'v [f64] {
+        &values[self.knot_values() + self.tuned.len()..]
+    }
+
+    /// The derivatives with respect to the variables, from those with respect to control values, parameters of the
+    /// controllers and values of the design.
+    pub(super) fn gradient(
+        &self,
+        values: &[f64],
+        by_controls: &Controls,
+        by_parameters: &[f64],
+        by_design: &[f64],
+    ) -> Vec<f64> {
         let mut gradient = Vec::with_capacity(self.count());
         if let Some(KnotVariables { map, optimized }) = &self.knots {
             let mut by_rows = Controls::zeros(by_controls.steps(), optimized.len());
@@ -162,11 +197,21 @@ impl SharedVariables {
             let scales = optimized.iter().map(|(_, range)| range.scale).cycle();
             gradient.extend(map.vjp(&by_rows).iter().zip(scales).map(|(by, scale)| by * scale));
         }
-        let values = &values[self.knot_values()..];
-        gradient.extend(self.tuned.iter().zip(values).map(|(t, value)| {
-            let slope = if t.log { *value } else { t.range.scale };
-            by_parameters[t.index] * slope
-        }));
+        let by_numbers = self.tuned.iter().map(|t| by_parameters[t.index]).chain(by_design.iter().copied());
+        let slopes = self.numbers().zip(&values[self.knot_values()..]);
+        let slopes = slopes.map(|((_, range, log), value)| if log { *value } else { range.scale });
+        gradient.extend(by_numbers.zip(slopes).map(|(by, slope)| by * slope));
         gradient
+    }
+}
+
+/// Refuses a logarithm where the lower bound is not positive.
+fn check_log(name: &str, range: &ControlRange, log: bool) -> Result<(), ProblemError> {
+    match log && range.lower <= 0.0 {
+        true => {
+            let (name, field, found) = (name.to_owned(), "lower", range.lower);
+            Err(ProblemError::LogOfNonPositive { name, field, found })
+        }
+        false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! From the name of a parameter in a fit file to the parameters of a model.
+//! From the name of a parameter in a fit or problem file to the parameters of a model.
 
 use crate::contact::{DissipationModel, MaterialParameter};
 use crate::multibody::{LoadKind, LoadPart, Model, Parameter, StopNumber};
@@ -22,8 +22,8 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         },
         Parameter::Mass { .. } => "kg",
         Parameter::Inertia { .. } => "kg m²",
-        // Of the six moves of a fixed body only shifts have a name.
-        Parameter::CenterOfMass { .. } | Parameter::FixedPose { .. } => "m",
+        // Of the six moves of a fixed body or a geometry only shifts have a name.
+        Parameter::CenterOfMass { .. } | Parameter::FixedPose { .. } | Parameter::GeometryPose { .. } => "m",
         Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
         Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
         Parameter::SpringRest { .. } => "rad or m",
@@ -44,10 +44,10 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`, `e_t`, `e_o`, `e_r`";
 
-const BODY_FIELDS: &str =
-    "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `geometries[INDEX].scale`";
+const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `turn[AXIS]` of a free one, \
+     `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`";
 
-const JOINT_FIELDS: &str = "`damping`, `friction` of a joint with one coordinate, `spring.stiffness` and `spring.rest` of one with a \
+const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `spring.stiffness` and `spring.rest` of one with a \
                             spring, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops";
 
 const ACTUATOR_FIELDS: &str =
@@ -78,12 +78,13 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// `dissipation`, `relaxation_time`, `static_friction`, `dynamic_friction`, `friction` (both of
 /// them) or the name of a parameter of the model's own law, `bodies.NAME.mass`, `bodies.NAME.center_of_mass[AXIS]` and
 /// `bodies.NAME.inertia[ROW][COLUMN]` where they are given,
-/// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is), `bodies.NAME.shift[AXIS]` of a
-/// fixed body (in m along an axis of W, 0 where it is in the model), and `gravity[AXIS]`;
-/// rows, columns and axes are 0, 1 or 2.
+/// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is), `bodies.NAME.geometries[INDEX].shift[AXIS]`
+/// (in m along an axis of the body, 0 where it is in the model), `bodies.NAME.shift[AXIS]` of a
+/// fixed body or of a free one at the start (in m along an axis of W, 0 where it is), `bodies.NAME.turn[AXIS]` of a free
+/// one at the start (a component of a rotation vector in W, rad), and `gravity[AXIS]`; rows, columns and axes are 0, 1 or 2.
 ///
-/// `joints.NAME.FIELD` with FIELD `damping`, `spring.stiffness`, `spring.rest`, `lower`, `upper`, `stop_stiffness` or
-/// `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD `stiffness`, `damping` or `effort` are those of joints and
+/// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `spring.stiffness`,
+/// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD `stiffness`, `damping` or `effort` are those of joints and
 /// drives that have them.
 ///
 /// `loads.NAME.FIELD`, or `loads[INDEX].FIELD` of a load without a name, with FIELD `force[AXIS]` of a constant force,
@@ -177,26 +178,43 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
             let [axis] = axes_of(axes).ok_or_else(form)?;
             given(Parameter::CenterOfMass { body, axis })
         }
+        (None, "shift" | "turn") if model.bodies[body].is_free() => {
+            let [axis] = axes_of(axes).ok_or_else(form)?;
+            Ok(vec![match quantity {
+                "turn" => Parameter::initial_rotation(body, axis),
+                _ => Parameter::initial_position(body, axis),
+            }])
+        }
         (None, "shift") if model.bodies[body].is_moving() => {
-            Err(ProblemError::NotFixed { path: path.to_string() })
+            Err(ProblemError::OnJoints { path: path.to_string() })
         }
         (None, "shift") => {
             let [axis] = axes_of(axes).ok_or_else(form)?;
             Ok(vec![Parameter::FixedPose { body, axis: 3 + axis }])
         }
         (None, _) => no_such_field(BODY_FIELDS),
-        (Some(geometry), "scale") if axes.is_empty() => match model.bodies[body].geometries.len() {
-            found if geometry >= found => Err(ProblemError::NoSuchGeometry { path: path.to_string(), found }),
-            _ => Ok(vec![Parameter::GeometryScale { body, geometry }]),
-        },
-        (Some(_), _) => no_such_field("`scale`"),
+        (Some(geometry), _) if geometry >= model.bodies[body].geometries.len() => {
+            let found = model.bodies[body].geometries.len();
+            Err(ProblemError::NoSuchGeometry { path: path.to_string(), found })
+        }
+        (Some(geometry), "scale") if axes.is_empty() => Ok(vec![Parameter::GeometryScale { body, geometry }]),
+        (Some(geometry), "shift") => {
+            let [axis] = axes_of(axes).ok_or_else(form)?;
+            Ok(vec![Parameter::GeometryPose { body, geometry, axis: 3 + axis }])
+        }
+        (Some(_), _) => no_such_field("`scale`, `shift[AXIS]`"),
     }
 }
 
 /// The parameter that the name `joints.` and `rest` sets.
 fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, ProblemError> {
     let stop = |number| move |joint| Parameter::JointStop { joint, number };
-    let fields: [(&str, &dyn Fn(usize) -> Parameter); 8] = [
+    let joints = model.mechanism.joints();
+    // Of a joint with other coordinates than one there is no such parameter, which is told as that of no joint.
+    let place =
+        |joint: usize| Some(&joints[joint].v).filter(|v| v.len() == 1).map_or(usize::MAX, |v| v.start);
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 9] = [
+        (".shift", &|joint| Parameter::InitialJoint { index: place(joint) }),
         (".damping", &|joint| Parameter::JointDamping { joint }),
         (".friction", &|joint| Parameter::JointFriction { joint }),
         (".spring.stiffness", &|joint| Parameter::SpringStiffness { joint }),
@@ -206,7 +224,6 @@ fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, P
         (".stop_stiffness", &stop(StopNumber::Stiffness)),
         (".stop_dissipation", &stop(StopNumber::Dissipation)),
     ];
-    let joints = model.mechanism.joints();
     let names = || joints.iter().map(|joint| joint.name.as_str());
     part_parameter(model, path, rest, &fields, ("joint", names().collect()), JOINT_FIELDS)
 }

@@ -63,7 +63,7 @@ fn settings() -> SimulationSettings {
 }
 
 /// The parameters `names` of the model, compared with a block that does not move, over an impact.
-fn identification(names: &[&str]) -> Identification {
+fn identification(names: &[&str]) -> Result<Identification, ProblemError> {
     let state = initial();
     let BodyState { orientation, position, velocity } = state.bodies[0];
     let at = |time: f64| RecordedState {
@@ -86,19 +86,23 @@ fn identification(names: &[&str]) -> Identification {
     let model = model(Some(0), 1, None);
     let motion = RecordedMotion::new(&model, "block.a", recording, &sigma, &TimeWindow::default()).unwrap();
     let measurements = vec![Measurement::Motion(motion)];
-    Identification::new(model, state, settings(), NoForces, names.iter().copied(), measurements).unwrap()
+    Identification::new(model, state, settings(), NoForces, names.iter().copied(), measurements)
 }
 
-const NAMES: [&str; 3] =
-    ["bodies.table.shift[2]", "pairs.block.a.table.friction", "materials.wood.hydroelastic_modulus"];
+const NAMES: [&str; 4] = [
+    "bodies.table.shift[2]",
+    "pairs.block.a.table.friction",
+    "materials.wood.hydroelastic_modulus",
+    "bodies.block.a.geometries[0].shift[0]",
+];
 
 #[test]
 fn shifts_and_the_friction_of_a_pair_have_units_and_the_derivatives_of_differences() {
-    let problem = identification(&NAMES);
-    assert_eq!(problem.units(), ["m", "1", "Pa"]);
-    let at = [-2e-3, 0.35, 1e6];
+    let problem = identification(&NAMES).unwrap();
+    assert_eq!(problem.units(), ["m", "1", "Pa", "m"]);
+    let at = [-2e-3, 0.35, 1e6, 3e-3];
     let (_, jacobian) = residuals_and_jacobian(&problem, &at).unwrap();
-    for (k, step) in [1e-7, 1e-5, 10.0].into_iter().enumerate() {
+    for (k, step) in [1e-7, 1e-5, 10.0, 1e-7].into_iter().enumerate() {
         let beside = |sign: f64| {
             let mut values = at;
             values[k] += sign * step;
@@ -149,7 +153,10 @@ fn the_friction_of_a_pair_is_the_coefficient_between_the_two_and_a_shift_moves_t
 fn names_that_cannot_be_are_refused() {
     let own = model(Some(0), 1, None);
     let refused = |model: &Model, name: &str| parameters_at(model, name).unwrap_err().to_string();
-    assert!(refused(&own, "bodies.block.a.shift[2]").contains("only a fixed body can be shifted"));
+    let of_start = identification(&["bodies.block.a.shift[2]"]).unwrap_err().to_string();
+    assert!(of_start.contains("a fit takes the start of a motion from its recordings"), "{of_start}");
+    assert!(refused(&own, "bodies.table.turn[2]").contains("no `turn[2]`"));
+    assert!(refused(&own, "bodies.table.geometries[1].shift[0]").contains("geometr"));
     assert!(refused(&own, "bodies.table.shift[3]").contains("it must be `materials.NAME.FIELD`"));
     assert!(refused(&own, "bodies.table.lift").contains("`shift[AXIS]`"));
     assert!(refused(&own, "pairs.block.a.floor.friction").contains("`block.a.floor` are not two bodies"));
@@ -173,7 +180,7 @@ fn names_that_cannot_be_are_refused() {
         settings(),
         NoForces,
         ["materials.steel.friction", "pairs.block.a.table.dynamic_friction"],
-        identification(&NAMES).measurements().to_vec(),
+        identification(&NAMES).unwrap().measurements().to_vec(),
     );
     assert!(twice.unwrap_err().to_string().contains("set the same quantity"));
 }

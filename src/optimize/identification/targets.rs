@@ -33,6 +33,9 @@ impl Target {
             target.offsets.push(index.ok_or_else(|| ProblemError::Path { path: path.to_owned() })?);
         } else {
             target.model = parameters_at(model, path)?;
+            if target.model.iter().any(Parameter::is_of_state) {
+                return Err(ProblemError::OfStart { path: path.to_owned() });
+            }
         }
         Ok(target)
     }

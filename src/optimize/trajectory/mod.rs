@@ -3,7 +3,6 @@
 
 mod constrained;
 mod control_range;
-mod design;
 mod evaluations;
 mod history;
 mod minimize;
@@ -18,7 +17,6 @@ pub use constrained::{
     ConstrainedSettings, ConstraintRound, ConstraintState, MAXIMUM_ROUNDS, optimize_constrained_trajectory,
 };
 pub use control_range::ControlRange;
-pub use design::{DesignOptimum, DesignProblem, DesignVariable, optimize_design};
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub(super) use history::{History, taken};
 pub use history::{Iterations, TrajectoryIteration};

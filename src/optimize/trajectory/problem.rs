@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::control_range::ControlRange;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
-use crate::multibody::{AppliedForces, Model, Parameter, State};
+use crate::multibody::{AppliedForces, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
     self, ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
@@ -428,36 +428,17 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     }
 
     fn gradient_of(&self, motion: &Motion) -> Result<Vec<f64>, Error> {
-        Ok(self.gradients_of(motion, &[])?.1)
-    }
-
-    /// The derivatives of the cost with respect to parameters, and with respect to the variables.
-    ///
-    /// # Errors
-    /// The errors of [`Gradient::gradient`], or a parameter that the model does not have.
-    pub(super) fn gradient_by_parameters(
-        &self,
-        x: &[f64],
-        parameters: &[Parameter],
-    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        self.gradients_of(&*self.motion(x)?, parameters)
-    }
-
-    /// The derivatives with respect to parameters and with respect to the variables, at a motion.
-    fn gradients_of(&self, motion: &Motion, parameters: &[Parameter]) -> Result<(Vec<f64>, Vec<f64>), Error> {
         self.counter.count_gradient();
         let rollout = self.rollout(&motion.controls);
         let trajectory = motion.trajectory.clone();
-        let evaluated = GaussNewton::over(rollout, self.task.residuals, parameters, trajectory)?;
+        let evaluated = GaussNewton::over(rollout, self.task.residuals, &[], trajectory)?;
         let all = evaluated.gradient()?;
-        let (by_parameters, all) = all.split_at(parameters.len());
         let rows = all.chunks_exact(self.others.dimension());
         let by_controls = rows.flat_map(|row| self.optimized.iter().map(|&index| row[index])).collect();
         let by_controls = Controls::from_values(self.map.dimension(), by_controls)
             .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
         let by_values = self.map.vjp(&by_controls);
-        let by_variables = by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale);
-        Ok((by_parameters.to_vec(), by_variables.collect()))
+        Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())
     }
 }
 

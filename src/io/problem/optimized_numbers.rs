@@ -1,0 +1,140 @@
+//! From the tables of a problem file to the numbers that are optimized beside commands: parameters of controllers, and of
+//! the model and its initial state.
+
+use crate::io::document::field_path::FieldPath;
+use crate::io::file_error::Problem;
+use crate::io::problem::ensemble_schema::{NumberTable, VaryTable};
+use crate::io::scene::body_tables::{Range, number};
+use crate::io::scene::file::Scene;
+use crate::io::scene::named::list;
+use crate::multibody::Model;
+use crate::optimize::ensemble::{Design, DesignVariable, TunedParameter};
+use crate::optimize::identification::parameters_at;
+use crate::optimize::trajectory::ControlRange;
+
+/// The field of parameters of controllers.
+const OF_CONTROLLERS: &str = "controller_parameters";
+
+/// The field of parameters of the model.
+const OF_MODEL: &str = "model_parameters";
+
+/// The parameters of controllers that are optimized.
+pub(super) fn tuned_parameters(
+    tables: &[NumberTable],
+    scene: &Scene,
+    root: &FieldPath,
+) -> Result<Vec<TunedParameter>, Problem> {
+    let names = scene.feedback.parameter_names();
+    let mut tuned: Vec<TunedParameter> = Vec::new();
+    for (i, t) in tables.iter().enumerate() {
+        let table = root.key(OF_CONTROLLERS).index(i);
+        let Some((_, places)) = names.iter().find(|(name, _)| *name == t.name) else {
+            let all = list(names.iter().map(|(name, _)| name.as_str()));
+            let message =
+                format!("found `{}`, no parameter of a controller of the scene; there are: {all}", t.name);
+            return Err(Problem::new(table.key("name"), message));
+        };
+        if tuned.iter().any(|other| other.index == places.start) {
+            return Err(twice(t, &table));
+        }
+        let range = range(t, &table)?;
+        for index in places.clone() {
+            check_log(t, scene.controller_parameters()[index], &table)?;
+            let name = match places.len() {
+                1 => t.name.clone(),
+                _ => format!("{}[{}]", t.name, index - places.start),
+            };
+            tuned.push(TunedParameter { name, index, range, log: t.log });
+        }
+    }
+    Ok(tuned)
+}
+
+/// The parameters of the model that are optimized, with the values that they have in the scene.
+pub(super) fn design_variables(
+    tables: &[NumberTable],
+    varied: &[VaryTable],
+    scene: &Scene,
+    root: &FieldPath,
+) -> Result<Vec<(DesignVariable, f64)>, Problem> {
+    let mut variables: Vec<(DesignVariable, f64)> = Vec::new();
+    for (i, t) in tables.iter().enumerate() {
+        let table = root.key(OF_MODEL).index(i);
+        if variables.iter().any(|(other, _)| other.name == t.name) {
+            return Err(twice(t, &table));
+        }
+        if varied.iter().flat_map(|vary| vary.field.all()).any(|field| *field == t.name) {
+            let message = format!(
+                "found `{}`, which `vary` changes; what is optimized is the same in all members",
+                t.name
+            );
+            return Err(Problem::new(table.key("name"), message));
+        }
+        let parameters =
+            parameters_at(&scene.model, &t.name).map_err(|error| Problem::new(table.key("name"), error))?;
+        let value = parameters.first().map(|parameter| parameter.value(&scene.model));
+        let value = value.transpose().map_err(|error| Problem::new(table.key("name"), error))?;
+        let value = value.unwrap_or(0.0);
+        let range = range(t, &table)?;
+        check_log(t, value, &table)?;
+        variables.push((DesignVariable { name: t.name.clone(), range, log: t.log }, value));
+    }
+    // Two names may be of the same parameter.
+    design(&scene.model, variables.iter().map(|(variable, _)| variable.name.as_str()), root)?;
+    Ok(variables)
+}
+
+/// What parameters with these names are in a model.
+pub(in crate::io) fn design<'n>(
+    model: &Model,
+    names: impl Iterator<Item = &'n str>,
+    root: &FieldPath,
+) -> Result<Design, Problem> {
+    let field = root.key(OF_MODEL);
+    let parameters = names.map(|name| parameters_at(model, name)).collect::<Result<Vec<_>, _>>();
+    parameters.and_then(|all| Design::new(model, all)).map_err(|error| Problem::new(field, error))
+}
+
+fn twice(t: &NumberTable, table: &FieldPath) -> Problem {
+    Problem::new(table.key("name"), format_args!("found `{}` twice; each is given once", t.name))
+}
+
+/// What a number may be, and its scale.
+fn range(t: &NumberTable, table: &FieldPath) -> Result<ControlRange, Problem> {
+    let bound = |value: Option<f64>, none: f64, key: &str| {
+        value.map_or(Ok(none), |value| number(value, Range::Finite, &table.key(key)))
+    };
+    let least = if t.log { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
+    let lower = bound(t.lower, least, "lower")?;
+    let upper = bound(t.upper, f64::INFINITY, "upper")?;
+    if lower > upper {
+        let message = format!("found {lower}, above `upper`, which is {upper}; it must not exceed it");
+        return Err(Problem::new(table.key("lower"), message));
+    }
+    let mut range = ControlRange::new(lower, upper);
+    match (t.scale, t.log) {
+        (Some(_), true) => {
+            let message = "found beside `log`; a logarithm has no scale";
+            return Err(Problem::new(table.key("scale"), message));
+        }
+        (Some(scale), false) => range.scale = number(scale, Range::Positive, &table.key("scale"))?,
+        (None, _) => {}
+    }
+    if t.log && lower <= 0.0 {
+        let message = format!("found {lower}; with `log` it must be positive");
+        return Err(Problem::new(table.key("lower"), message));
+    }
+    Ok(range)
+}
+
+/// Refuses a logarithm of what is not positive in the scene.
+fn check_log(t: &NumberTable, value: f64, table: &FieldPath) -> Result<(), Problem> {
+    match t.log && value <= 0.0 {
+        true => {
+            let message =
+                format!("found `true`, but the scene's value is {value}; a logarithm needs a positive one");
+            Err(Problem::new(table.key("log"), message))
+        }
+        false => Ok(()),
+    }
+}

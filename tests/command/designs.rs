@@ -1,0 +1,168 @@
+//! Parameters of the model that are optimized with the commands: what a problem file says of them, what is written, and
+//! what is wrong with bad ones.
+
+use isobar::Scene;
+use isobar::io::ProblemFile;
+use serde_json::Value;
+
+use crate::folder::Folder;
+use crate::{isobar, text};
+
+/// A pad that presses a ball against a wall.
+const SCENE: &str = r#"
+gravity = [0, 0, -2.0]
+[materials.foam]
+hydroelastic_modulus = 8e4
+dissipation = 3.0
+friction = 0.6
+[materials.wood]
+hydroelastic_modulus = 4e5
+dissipation = 1.0
+friction = 0.4
+[solver]
+kind = "lagged"
+time_step = 5e-3
+[[bodies]]
+name = "wall"
+fixed = true
+translation = [0.068, 0, 0]
+[[bodies.geometries]]
+shape = { box = { size = [0.08, 0.1, 0.1] } }
+material = "wood"
+[[bodies]]
+name = "pad"
+mass = 0.2
+[bodies.joint]
+type = "prismatic"
+axis = [1, 0, 0]
+translation = [-0.038, 0, 0]
+damping = 5
+[[bodies.geometries]]
+shape = { box = { size = [0.02, 0.05, 0.05] } }
+material = "foam"
+[[bodies]]
+name = "ball"
+density = 700
+translation = [0, 0.001, -0.002]
+rpy = [0.3, -0.2, 0.5]
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.03, resolution = 0.025 } }
+material = "foam"
+[[actuators]]
+name = "press"
+joints = ["pad"]
+drive = "force"
+command = 3.0
+"#;
+
+const PROBLEM: &str = r#"scene = "scene.toml"
+until = 0.05
+[knots]
+count = 2
+[[controls]]
+actuator = "press"
+lower = 0
+upper = 20
+[[model_parameters]]
+name = "materials.foam.hydroelastic_modulus"
+lower = 1e4
+upper = 1e6
+log = true
+[[model_parameters]]
+name = "bodies.ball.shift[2]"
+lower = -0.01
+upper = 0.01
+[[costs]]
+position = { body = "ball" }
+target = [0, 0, 0.004]
+weight = 100
+[[costs]]
+contact_force = { on = "ball", from = "pad" }
+target = [1, 0, 0]
+weight = 0.1
+[optimizer]
+max_iterations = 3
+"#;
+
+#[test]
+fn a_design_is_optimized_written_and_simulated() {
+    let folder = Folder::new("design-command");
+    let scene = folder.file("scene.toml", SCENE);
+    let problem = folder.file("problem.toml", PROBLEM);
+    let out = folder.0.join("out");
+    let run = |arguments: &[&str]| {
+        let output = isobar(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), error)
+    };
+    let (code, printed, error) = run(&["optimize", text(&problem), "--out", text(&out)]);
+    assert!(code == Some(0) || error.contains("--max-iterations"), "{error}");
+    assert!(printed.contains("bodies.ball.shift[2]"), "{printed}");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it is written");
+    let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    assert!(number(&result["cost"]) < 0.5 * number(&result["cost_at_start"]));
+    let parameters = result["parameters"].as_array().expect("parameters");
+    assert_eq!(parameters[0]["name"], "materials.foam.hydroelastic_modulus");
+    assert_eq!((&parameters[0]["start"], &parameters[1]["start"]), (&8e4.into(), &0.0.into()));
+    // What was found is what is simulated.
+    let controllers = out.join("controllers.toml");
+    let mut own = Scene::load(&scene).expect("a scene");
+    let before = own.state.bodies[0].position.z;
+    own.read_controllers(&controllers).expect("a design");
+    assert_eq!(own.model.materials()[0].material.hydroelastic_modulus, number(&parameters[0]["value"]));
+    let shift = own.state.bodies[0].position.z - before;
+    assert!((shift - number(&parameters[1]["value"])).abs() < 1e-16, "{shift}");
+    let csv = folder.0.join("motion.csv");
+    let simulate = ["simulate", text(&scene), "--until", "0.05", "--out", text(&csv)];
+    let (code, _, error) = run(&[&simulate[..], &["--controller", text(&controllers)]].concat());
+    assert_eq!(code, Some(0), "{error}");
+    let simulated = std::fs::read_to_string(&csv).expect("a motion");
+    assert_eq!(simulated, read("trajectory.csv"), "the bits of the motion that was found");
+    // The gradient is right at both ends.
+    let at = out.join("result.json");
+    let (code, printed, error) = run(&["gradient-check", text(&problem), "--at", text(&at)]);
+    assert_eq!(code, Some(0), "{printed}{error}");
+    assert!(printed.contains("ln materials.foam.hydroelastic_modulus"), "{printed}");
+}
+
+#[test]
+fn bad_designs_are_told_by_field_and_line() {
+    let folder = Folder::new("bad-designs");
+    folder.file("scene.toml", SCENE);
+    let varied = "[ensemble]\nmembers = 2\n[[vary]]\nfield = \"materials.foam.hydroelastic_modulus\"\n\
+                  factor = { uniform = [0.5, 2] }\n[[costs]]\nposition";
+    for (old, new, expected) in [
+        ("bodies.ball.shift[2]", "bodies.cube.shift[2]", "model_parameters[1].name: parameter"),
+        ("bodies.ball.shift[2]", "bodies.pad.shift[0]", "joints move the body"),
+        (
+            "bodies.ball.shift[2]",
+            "materials.foam.hydroelastic_modulus",
+            "model_parameters[1].name: found `materials.foam.hydroelastic_modulus` twice",
+        ),
+        ("[[costs]]\nposition", varied, "which `vary` changes; what is optimized is the same in all members"),
+        ("lower = -0.01", "lower = 0.02", "model_parameters[1].lower: found 0.02, above `upper`"),
+        (
+            "upper = 0.01",
+            "upper = 0.01\nlog = true",
+            "model_parameters[1].lower: found -0.01; with `log` it must be positive",
+        ),
+        ("max_iterations = 3", "kind = \"ilqr\"", "as with `model_parameters`"),
+    ] {
+        assert!(PROBLEM.contains(old), "the problem has no `{old}`");
+        let error = ProblemFile::load(folder.file("bad.toml", PROBLEM.replacen(old, new, 1))).expect_err(new);
+        assert!(error.to_string().contains(expected), "{error}\n  lacks {expected}");
+    }
+    // In a file of controllers too.
+    let mut scene = Scene::load(folder.0.join("scene.toml")).expect("a scene");
+    for (design, expected) in [
+        ("'bodies.cube.mass' = 1.0", "controllers.toml:"),
+        ("'bodies.ball.mass' = -1.0", "model_parameters"),
+        ("'bodies.ball.mass' = 'a'", "model_parameters"),
+    ] {
+        let file =
+            folder.file("controllers.toml", format!("controllers = []\n[model_parameters]\n{design}\n"));
+        let error = scene.read_controllers(&file).expect_err(design).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
