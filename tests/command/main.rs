@@ -42,6 +42,7 @@ mod recordings;
 mod reference;
 mod robots;
 mod scenes;
+mod sdf_robots;
 mod skirt;
 mod visuals;
 
