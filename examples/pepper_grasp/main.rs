@@ -15,6 +15,7 @@
 
 #[path = "../support/cma_es.rs"]
 mod cma_es;
+#[path = "../support/film.rs"]
 mod film;
 #[path = "../support/grasp_trials.rs"]
 mod grasp_trials;
@@ -28,6 +29,7 @@ use isobar::report::Recorder;
 use rayon::prelude::*;
 
 use cma_es::CmaEs;
+use film::Look;
 
 use grasp_trials::{
     Failure, Grasp, Problem, ensemble, load, optimize, print_parameters, processor_time, row, tried,
@@ -35,6 +37,27 @@ use grasp_trials::{
 
 const GRASP: Grasp = Grasp { lift: 0.6, squeeze: 1 };
 const FOLDER: &str = "pepper_grasp";
+
+/// How the film strip looks.
+const LOOK: Look = Look {
+    scale: 850.0,
+    view: [-0.125, 0.125, -0.045, 0.30],
+    eye: [0.45, 0.25],
+    table: [0.1, 0.12],
+    colour: |name| match name {
+        "pepper" => [245.0, 190.0, 20.0],
+        "table" => [200.0, 200.0, 200.0],
+        _ => [60.0, 130.0, 190.0],
+    },
+    drawn: &[
+        ("panda_hand", [0.0, 0.0, 0.03], [0.03, 0.1, 0.028]),
+        ("panda_hand", [0.0, 0.0, -0.02], [0.04, 0.04, 0.02]),
+        ("panda_leftfinger", [0.0, 0.027, 0.03], [0.01, 0.003, 0.03]),
+        ("panda_leftfinger", [0.0, 0.015, 0.006], [0.01, 0.015, 0.006]),
+        ("panda_rightfinger", [0.0, -0.027, 0.03], [0.01, 0.003, 0.03]),
+        ("panda_rightfinger", [0.0, -0.015, 0.006], [0.01, 0.015, 0.006]),
+    ],
+};
 
 /// The head of a table whose rows begin with these columns.
 fn head(columns: &[&str]) {
@@ -136,7 +159,7 @@ fn film_strip(file: &str, path: &str) -> Result<(), Failure> {
     let mut recorder = Recorder::new(&all.test[0].model, 0.01).without_plots();
     let trajectory = motion.trajectory;
     trajectory.times.iter().zip(&trajectory.states).for_each(|(time, state)| recorder.add(*time, state));
-    film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4])
+    film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4], &LOOK)
 }
 
 /// The evolution strategy on the parameters of a file, from some seeds, for a number of generations.

@@ -21,7 +21,7 @@ use contents::{Contents, Motion, SceneContents};
 /// Arguments of `isobar check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
-    /// Files: scenes (TOML or JSON), problems and fits (TOML), robots (URDF)
+    /// Files: scenes (TOML or JSON), problems and fits (TOML), robots (URDF, SDF)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print JSON: a list with an object for each file
@@ -81,7 +81,7 @@ fn report(path: &Path, robot: &RobotArguments) -> Report {
 /// Loads a file; its warnings are kept where it turns out bad only later.
 fn contents(path: &Path, robot: &RobotArguments, warnings: &mut Vec<String>) -> Result<Contents, Error> {
     let ends_in = |ending| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
-    if ends_in("urdf") || ends_in("xml") {
+    if ends_in("urdf") || ends_in("xml") || ends_in("sdf") {
         let robot = robot.load(path)?;
         warnings.extend(robot.warnings);
         let mechanism = &robot.mechanism;
@@ -129,8 +129,8 @@ fn without_kind(path: &Path, error: FileError) -> FileError {
             path: path.to_owned(),
             line: None,
             field: "the name".to_owned(),
-            message: "a scene must end in .toml or .json, a problem and a fit in .toml, a robot in .urdf \
-                      or .xml"
+            message: "a scene must end in .toml or .json, a problem and a fit in .toml, a robot in .urdf, \
+                      .xml or .sdf"
                 .to_owned(),
         },
         error => error,

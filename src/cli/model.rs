@@ -21,8 +21,8 @@ const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
 /// Arguments of `isobar model`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArguments {
-    /// Robot, URDF, its root link fixed at the world's origin; or a scene, TOML or JSON, with joints
-    #[arg(value_name = "URDF")]
+    /// Robot, URDF or SDF (.sdf), its root link fixed at the world's origin; or a scene, TOML or JSON, with joints
+    #[arg(value_name = "ROBOT")]
     file: PathBuf,
     /// State, JSON with `q`, `v` and `vdot` in the order of the printed joints; without it zero, or
     /// that of the scene

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::io::FileError;
-use crate::io::urdf::{MimicJoints, Robot, UrdfOptions};
+use crate::io::robot::{MimicJoints, Robot, RobotOptions};
 
-/// The arguments by which a URDF file is read.
+/// The arguments by which the file of a robot is read.
 #[derive(Debug, Args)]
 pub(super) struct RobotArguments {
     /// Folder that is a ROS package or holds them, for `package://` names of meshes; can be repeated;
@@ -24,7 +24,7 @@ impl RobotArguments {
     pub fn load(&self, path: &Path) -> Result<Robot, FileError> {
         let mimic =
             if self.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Follow };
-        let options = UrdfOptions { package_path: self.package_path.clone(), mimic, ..Default::default() };
+        let options = RobotOptions { package_path: self.package_path.clone(), mimic, ..Default::default() };
         Robot::load(path, &options)
     }
 }

@@ -39,19 +39,21 @@ pub enum FileError {
         /// What was found and what is allowed.
         message: String,
     },
-    /// The file is not a URDF.
-    #[error("{}{}: is not a valid URDF: {message}", path.display(), At(*line))]
-    Urdf {
+    /// The file of a robot is not of its format.
+    #[error("{}{}: is not a valid {format}: {message}", path.display(), At(*line))]
+    Robot {
         /// The file.
         path: PathBuf,
-        /// The line, from 1, where it is known: that of the link or joint.
+        /// The format: URDF, SDF or SRDF.
+        format: &'static str,
+        /// The line, from 1, where it is known: that of the link or joint, or of what is in it.
         line: Option<usize>,
         /// What was found and what is allowed.
         message: String,
     },
     /// An element is not right, or not supported.
     #[error("{}: {element}: {message}", path.display())]
-    UrdfElement {
+    RobotElement {
         /// The file.
         path: PathBuf,
         /// The element, such as "joint `elbow`".

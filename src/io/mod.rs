@@ -9,9 +9,12 @@ mod fit;
 mod motion;
 mod problem;
 pub mod reference;
+pub mod robot;
+mod robot_file;
 mod scene;
+mod sdf;
 mod strict;
-pub mod urdf;
+mod urdf;
 
 pub use atomic::OutputFile;
 #[cfg(feature = "cli")]

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use isobar::geometry::{SurfaceMesh, VolumeMesh};
-use isobar::io::urdf::{Robot, UrdfOptions};
+use isobar::io::robot::{Robot, RobotOptions};
 use isobar::io::{CheckpointFile, FitFile, JointStateFile, ProblemFile, Scene, TrajectoryTable};
 use isobar::optimize::data::{Indentation, Recording};
 use isobar::optimize::trajectory::TrajectoryCheckpoints;
@@ -79,7 +79,7 @@ fn volume(path: &Path) -> Result<(), String> {
 }
 
 fn robot(path: &Path) -> Result<(), String> {
-    told(Robot::load(path, &UrdfOptions::default()))
+    told(Robot::load(path, &RobotOptions::default()))
 }
 
 /// Resumes the problem beside a checkpoint from it.

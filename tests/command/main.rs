@@ -9,6 +9,7 @@ mod bad_input;
 mod bouncing_ball;
 mod bristles;
 mod browser;
+mod bubble_gripper;
 mod check_files;
 mod checkpoints;
 mod contact;
@@ -43,6 +44,7 @@ mod recordings;
 mod reference;
 mod robots;
 mod scenes;
+mod sdf_robots;
 mod skirt;
 mod visuals;
 

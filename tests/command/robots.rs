@@ -7,7 +7,7 @@ use std::process::Output;
 
 use isobar::geometry::Shape;
 use isobar::io::FileError;
-use isobar::io::urdf::{LinkGeometry, MimicJoints, Robot, RobotBase, UrdfOptions};
+use isobar::io::robot::{LinkGeometry, MimicJoints, Robot, RobotBase, RobotOptions};
 use isobar::multibody::ModelError;
 use isobar::multibody::tree::{JointKind, Mechanism, Workspace};
 use isobar::spatial::RigidTransform;
@@ -76,7 +76,7 @@ fn arms_agree_with_drake() {
 }
 
 fn agrees_with_drake(urdf: &Path, name: &str) {
-    let robot = Robot::load(urdf, &UrdfOptions::default()).expect("a robot");
+    let robot = Robot::load(urdf, &RobotOptions::default()).expect("a robot");
     let m = &robot.mechanism;
     let n = m.velocity_dimension();
     let reference = reference(name);
@@ -168,7 +168,7 @@ fn all_models_load_unchanged() {
     let models = models();
     for urdf in [ARMS[0].0, ARMS[1].0, "allegro/allegro_hand_description_right.urdf"] {
         for base in [RobotBase::Fixed { x_wb: RigidTransform::identity() }, RobotBase::Free] {
-            let options = UrdfOptions { base, ..UrdfOptions::default() };
+            let options = RobotOptions { base, ..RobotOptions::default() };
             let robot = Robot::load(&models.join(urdf), &options).expect("a robot");
             let free = if base == RobotBase::Free { 6 } else { 0 };
             assert!(robot.mechanism.velocity_dimension() >= 9 + free);
@@ -207,7 +207,7 @@ const GOOD: &str = r#"<?xml version="1.0"?>
 </robot>"#;
 
 fn parse(text: &str) -> Result<Robot, FileError> {
-    Robot::parse(text, Path::new("two.urdf"), &UrdfOptions::default())
+    Robot::parse(text, Path::new("two.urdf"), &RobotOptions::default())
 }
 
 /// The file with one part replaced.
@@ -279,7 +279,7 @@ fn joints_of_all_types_are_read() {
 
 #[test]
 fn bases_and_the_world() {
-    let free = UrdfOptions { base: RobotBase::Free, ..UrdfOptions::default() };
+    let free = RobotOptions { base: RobotBase::Free, ..RobotOptions::default() };
     let base = with(r#"<link name="base"/>"#, &GOOD_LINK.replace("NAME", "base"));
     let robot = Robot::parse(&base, Path::new("two.urdf"), &free).expect("a robot");
     let names: Vec<&str> = robot.mechanism.joints().iter().map(|j| j.name.as_str()).collect();
@@ -300,7 +300,7 @@ fn meshes_are_found_in_packages() {
     let shape = r#"<box size="0.1 0.2 0.3"/>"#;
     let urdf = folder.file("arm/urdf/arm.urdf", with(shape, &mesh("package://arm/meshes/a.obj")));
     let load = |packages: &[PathBuf]| {
-        let options = UrdfOptions { package_path: packages.to_vec(), ..UrdfOptions::default() };
+        let options = RobotOptions { package_path: packages.to_vec(), ..RobotOptions::default() };
         Robot::load(&urdf, &options).expect("a robot")
     };
     // An absent mesh is a warning, and an error where it is asked for.
@@ -337,7 +337,7 @@ fn mimicking_joints_follow_or_are_independent() {
     let still = refused(r#"<mimic joint="hinge" multiplier="0"/>"#);
     assert!(still.contains("its multiplier is 0") && still.contains("not 0"), "{still}");
     let text = with("<dynamics damping=\"0.7\"/>", r#"<mimic joint="other" multiplier="2"/>"#);
-    let options = UrdfOptions { mimic: MimicJoints::Independent, ..UrdfOptions::default() };
+    let options = RobotOptions { mimic: MimicJoints::Independent, ..RobotOptions::default() };
     let robot = Robot::parse(&text, Path::new("two.urdf"), &options).expect("a robot");
     assert!(robot.warnings[0].contains("joint `hinge` mimics joint `other`"), "{:?}", robot.warnings);
 }
@@ -445,7 +445,7 @@ fn the_hand_of_the_panda_has_one_coordinate() {
     let end = start + text[start..].find("</joint>").expect("its end");
     let mut mimicking = text.clone();
     mimicking.insert_str(end, "<mimic joint=\"panda_finger_joint1\"/>");
-    let read = |text: &str| Robot::parse(text, &path, &UrdfOptions::default()).expect("a robot").mechanism;
+    let read = |text: &str| Robot::parse(text, &path, &RobotOptions::default()).expect("a robot").mechanism;
     let (whole, reduced) = (read(&text), read(&mimicking));
     let n = reduced.velocity_dimension();
     assert_eq!((whole.velocity_dimension(), n), (9, 8));

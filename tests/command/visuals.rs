@@ -3,7 +3,7 @@
 use std::fs;
 
 use isobar::Scene;
-use isobar::io::urdf::{Robot, UrdfOptions};
+use isobar::io::robot::{Robot, RobotOptions};
 use serde_json::Value;
 
 use crate::folder::Folder;
@@ -169,7 +169,7 @@ fn what_cannot_be_drawn_is_told_in_a_line_where_a_motion_is_recorded() {
     // Nothing is read, and nothing told, without a recording.
     assert!(!told(&[]).contains("fin"));
     assert_eq!(Scene::load(&scene).unwrap().visual_meshes().meshes.len(), 3);
-    assert!(Robot::load(&folder.0.join("swing.urdf"), &UrdfOptions::default()).unwrap().warnings.is_empty());
+    assert!(Robot::load(&folder.0.join("swing.urdf"), &RobotOptions::default()).unwrap().warnings.is_empty());
     fs::write(folder.0.join("meshes/fin.obj"), "").unwrap();
     assert!(told(&["--record", text(&film)]).contains("fin.obj"));
 }

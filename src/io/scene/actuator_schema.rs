@@ -31,7 +31,7 @@ pub(in crate::io) struct ActuatorTable {
     pub torque: Option<BodyTorqueTable>,
     /// Largest force on each joint, or largest size of the force or torque on the body. Commands beyond it act as it does,
     /// and derivatives with respect to them are 0.
-    #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their URDF file; none for a force or torque"))]
+    #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their robot's file; none for a force or torque"))]
     pub effort: Option<f64>,
     /// A force, velocity or position, depending on the drive. Needed by a position drive.
     #[schemars(extend("x-default" = "0"))]

@@ -61,7 +61,7 @@ fn add_drives(
     commands: &mut Vec<Command>,
 ) -> Result<(), Problem> {
     let DrivenRobot { table, field, joints } = robot;
-    let of_urdf = |joint: &str| joint.strip_prefix(table.prefix.as_str()).unwrap_or(joint).to_owned();
+    let in_file = |joint: &str| joint.strip_prefix(table.prefix.as_str()).unwrap_or(joint).to_owned();
     let Some(drive) = table.drive else {
         return match table.commands.keys().next() {
             None => Ok(()),
@@ -91,10 +91,10 @@ fn add_drives(
             DriveTable::Position(_) => start.q[own.q.start],
             DriveTable::Force | DriveTable::Velocity(_) => 0.0,
         };
-        let given = table.commands.get(&of_urdf(joint));
-        let at = robot.field.key("commands").key(&of_urdf(joint));
+        let given = table.commands.get(&in_file(joint));
+        let at = robot.field.key("commands").key(&in_file(joint));
         commands.push(given_command(given.unwrap_or(&CommandTable::Constant(rest)), &at)?);
-        driven.push(of_urdf(joint));
+        driven.push(in_file(joint));
     }
     match table.commands.keys().find(|name| !driven.contains(name)) {
         None => Ok(()),

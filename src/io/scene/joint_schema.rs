@@ -150,14 +150,17 @@ pub(in crate::io) enum BaseTable {
     Free,
 }
 
-/// A robot from a URDF file, `[[robots]]`: its links are bodies, its joints are joints. Joints that mimic others
+/// A robot from a URDF or SDF file, `[[robots]]`: its links are bodies, its joints are joints. Joints that mimic others
 /// follow them; the ranges of these joints are not enforced. Loops are refused.
+///
+/// An SDF file has one model, of links and of joints that are fixed, revolute, continuous, prismatic or ball, with poses
+/// as versions from 1.5 on have them. What it says of contact is not used: materials are those of the scene.
 ///
 /// A link can touch other bodies, with its `collision` elements, only if `materials` names it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RobotTable {
-    /// The file, relative to the scene.
+    /// The file, relative to the scene: an SDF file if its name ends in `.sdf`, else a URDF file.
     pub urdf: PathBuf,
     /// Folders that are ROS packages or hold them, for `package://` names of meshes; relative to
     /// the scene.
@@ -173,7 +176,7 @@ pub(in crate::io) struct RobotTable {
     /// allowed with a free base.
     #[schemars(extend("x-default" = "the world"))]
     pub parent: Option<String>,
-    /// Position of the base in its parent's frame.
+    /// Position of the base in its parent's frame: of the root link, or of the model's frame of an SDF file.
     #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
     pub translation: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
@@ -183,16 +186,16 @@ pub(in crate::io) struct RobotTable {
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
-    /// Initial coordinates of joints, by their names in the URDF file. Those of all other joints are 0, but for
+    /// Initial coordinates of joints, by their names in its file. Those of all other joints are 0, but for
     /// joints that mimic others.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[schemars(extend("x-unit" = "rad or m"))]
     pub positions: BTreeMap<String, Coordinates>,
-    /// Initial velocities of joints, by their names in the URDF file. Those of all other joints are 0.
+    /// Initial velocities of joints, by their names in its file. Those of all other joints are 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[schemars(extend("x-unit" = "rad/s or m/s"))]
     pub velocities: BTreeMap<String, Coordinates>,
-    /// The material of each link that can touch other bodies, by the link's name in the URDF file: the
+    /// The material of each link that can touch other bodies, by the link's name in its file: the
     /// name of a material, or `rigid`.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
@@ -207,7 +210,7 @@ pub(in crate::io) struct RobotTable {
     #[schemars(extend("x-default" = "none"))]
     pub srdf: Option<PathBuf>,
     /// A drive on every joint with one coordinate that follows no other and that no table of `actuators` drives:
-    /// an actuator each, with the name of the joint and its effort in the URDF file.
+    /// an actuator each, with the name of the joint and its effort in the file.
     #[schemars(extend("x-default" = "none"))]
     pub drive: Option<DriveTable>,
     /// Whether the robot's drives carry its weight, as controllers of arms do: gravity does not act on its links, and
@@ -215,7 +218,7 @@ pub(in crate::io) struct RobotTable {
     /// with a free base.
     #[serde(default)]
     pub gravity_compensation: bool,
-    /// Commands of these drives, by the joints' names in the URDF file. Those of all other joints are, of position
+    /// Commands of these drives, by the joints' names in the file. Those of all other joints are, of position
     /// drives, where the joint starts, and else 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub commands: BTreeMap<String, CommandTable>,

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
+use crate::io::robot::{
+    CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, RobotOptions, disabled_collisions,
+};
 use crate::io::scene::body_tables::{PoseFields, Range, number};
 use crate::io::scene::geometry_tables::{
     ContactShape, GeometryContext, body_geometry, check_compliant, find_material, primitive,
@@ -15,9 +18,6 @@ use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_con
 use crate::io::scene::mesh_tables::link_mesh;
 use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::visuals::RobotVisuals;
-use crate::io::urdf::{
-    CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, UrdfOptions, disabled_collisions,
-};
 use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::{MassProperties, RigidTransform};
@@ -70,7 +70,7 @@ pub(in crate::io) fn robot(
         BaseTable::Fixed => RobotBase::Fixed { x_wb: RigidTransform::new(orientation.to_matrix(), position) },
         BaseTable::Free => RobotBase::Free,
     };
-    let options = UrdfOptions {
+    let options = RobotOptions {
         package_path: t.packages.iter().map(|p| context.folder.join(p)).collect(),
         base,
         mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Follow },
@@ -137,7 +137,7 @@ pub(in crate::io) fn robot(
     Ok(SceneRobot { bodies, joints, geometries, apart, initial, visuals, warnings, missing })
 }
 
-/// The initial coordinates by the joints' names in the URDF.
+/// The initial coordinates by the joints' names in the robot's file.
 fn initial_coordinates(
     t: &RobotTable,
     joints: &[JointDescription],

@@ -49,7 +49,7 @@ pub(in crate::io) struct SceneTable {
     /// The bodies.
     #[serde(default)]
     pub bodies: Vec<BodyTable>,
-    /// Robots from URDF files.
+    /// Robots from URDF and SDF files.
     #[serde(default)]
     pub robots: Vec<RobotTable>,
     /// Drives of joints, each with its command.

@@ -1,7 +1,7 @@
 //! What is drawn of a scene's robots: it is known beside the model, and read where a motion is recorded.
 
 use crate::geometry::SurfaceMesh;
-use crate::io::urdf::{DRAWN_FORMATS, Visual};
+use crate::io::robot::{DRAWN_FORMATS, Visual};
 
 /// What is drawn of a robot's links.
 #[derive(Clone, Debug, PartialEq)]

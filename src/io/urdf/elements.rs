@@ -2,7 +2,9 @@
 
 use nalgebra::Vector3;
 
-use super::xml::{Element, Problem};
+use crate::io::robot::values::{child, number, required, required_child, required_number, required_numbers};
+use crate::io::robot::xml::{Element, Problem};
+use crate::io::robot::{Geometry, LinkShape, LinkShapes};
 use crate::multibody::tree::Mimic;
 use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 
@@ -17,11 +19,9 @@ pub(super) struct Robot {
 /// A link.
 #[derive(Debug)]
 pub(super) struct Link {
-    pub name: String,
     pub inertial: Option<Inertial>,
-    pub collisions: Vec<LinkShape>,
-    /// What is drawn of it, or what is wrong with that: a robot moves without.
-    pub visuals: Vec<Result<LinkShape, String>>,
+    /// Its shapes, which have its name.
+    pub shapes: LinkShapes,
 }
 
 /// The mass of a link.
@@ -46,24 +46,6 @@ impl Origin {
         let [roll, pitch, yaw] = self.rpy;
         RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), Vector3::from(self.xyz))
     }
-}
-
-/// What a link collides with, or what is drawn of it.
-#[derive(Debug)]
-pub(super) struct LinkShape {
-    pub name: Option<String>,
-    pub origin: Origin,
-    pub geometry: Geometry,
-}
-
-/// A shape.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Geometry {
-    Box { size: [f64; 3] },
-    Cylinder { radius: f64, length: f64 },
-    Capsule { radius: f64, length: f64 },
-    Sphere { radius: f64 },
-    Mesh { filename: String, scale: Option<[f64; 3]> },
 }
 
 /// How a joint moves.
@@ -146,10 +128,12 @@ fn version(text: &str) -> Option<Version> {
 
 fn link(element: &Element, version: Version) -> Result<Link, String> {
     Ok(Link {
-        name: required(element, "name")?.to_owned(),
         inertial: child(element, "inertial")?.map(|element| inertial(element, version)).transpose()?,
-        collisions: element.all("collision").map(|c| shape(c, version)).collect::<Result<_, _>>()?,
-        visuals: element.all("visual").map(|visual| shape(visual, version)).collect(),
+        shapes: LinkShapes {
+            link: required(element, "name")?.to_owned(),
+            collisions: element.all("collision").map(|c| shape(c, version)).collect::<Result<_, _>>()?,
+            visuals: element.all("visual").map(|visual| shape(visual, version)).collect(),
+        },
     })
 }
 
@@ -169,7 +153,7 @@ fn inertial(element: &Element, version: Version) -> Result<Inertial, String> {
 fn shape(element: &Element, version: Version) -> Result<LinkShape, String> {
     Ok(LinkShape {
         name: element.attribute("name").map(str::to_owned),
-        origin: origin(element, version)?,
+        x_bg: origin(element, version)?.pose(),
         geometry: geometry(required_child(element, "geometry")?)?,
     })
 }
@@ -181,13 +165,13 @@ fn geometry(element: &Element) -> Result<Geometry, String> {
     };
     let number = |name| required_number(shape, name);
     Ok(match shape.name.as_str() {
-        "box" => Geometry::Box { size: vector("box", "size", required(shape, "size")?)? },
+        "box" => Geometry::Box { size: required_numbers(shape, "size")? },
         "cylinder" => Geometry::Cylinder { radius: number("radius")?, length: number("length")? },
         "capsule" => Geometry::Capsule { radius: number("radius")?, length: number("length")? },
         "sphere" => Geometry::Sphere { radius: number("radius")? },
         _ => Geometry::Mesh {
-            filename: required(shape, "filename")?.to_owned(),
-            scale: shape.attribute("scale").map(|text| vector("mesh", "scale", text)).transpose()?,
+            uri: required(shape, "filename")?.to_owned(),
+            scale: shape.attribute("scale").map(|_| required_numbers(shape, "scale")).transpose()?,
         },
     })
 }
@@ -198,8 +182,7 @@ fn joint(element: &Element, version: Version) -> Result<Joint, String> {
     let joint_type = joint_type.ok_or_else(|| {
         format!("its type is \"{found}\"; it must be one of {}", JOINT_TYPES.map(|(name, _)| name).join(", "))
     })?;
-    let axis =
-        child(element, "axis")?.map(|axis| vector("axis", "xyz", required(axis, "xyz")?)).transpose()?;
+    let axis = child(element, "axis")?.map(|axis| required_numbers(axis, "xyz")).transpose()?;
     let dynamics = child(element, "dynamics")?;
     let dynamic = |name| dynamics.map_or(Ok::<f64, String>(0.0), |d| Ok(number(d, name)?.unwrap_or(0.0)));
     let link = |name| required(required_child(element, name)?, "link").map(str::to_owned);
@@ -247,13 +230,13 @@ fn read_limit(element: &Element, version: Version) -> Result<Option<Limit>, Stri
 /// The origin of an element; the parent's where it has none.
 fn origin(element: &Element, version: Version) -> Result<Origin, String> {
     let Some(origin) = child(element, "origin")? else { return Ok(Origin::default()) };
-    let three = |name| origin.attribute(name).map_or(Ok([0.0; 3]), |text| vector("origin", name, text));
+    let three = |name| origin.attribute(name).map_or(Ok([0.0; 3]), |_| required_numbers(origin, name));
     let (xyz, mut rpy) = (three("xyz")?, three("rpy")?);
-    if let Some(quaternion) = origin.attribute("quat_xyzw").filter(|_| version >= (1, 1)) {
+    if version >= (1, 1) && origin.attribute("quat_xyzw").is_some() {
         if origin.attribute("rpy").is_some() {
             return Err("`origin` has both rpy and quat_xyzw; one of them is allowed".to_owned());
         }
-        let [x, y, z, w]: [f64; 4] = vector("origin", "quat_xyzw", quaternion)?;
+        let [x, y, z, w]: [f64; 4] = required_numbers(origin, "quat_xyzw")?;
         // Without a direction it turns nothing.
         if [x, y, z, w] != [0.0; 4] {
             rpy = Quaternion::from_wxyz(w, x, y, z).to_rpy();
@@ -262,52 +245,10 @@ fn origin(element: &Element, version: Version) -> Result<Origin, String> {
     Ok(Origin { xyz, rpy })
 }
 
-/// The element in another that has a name; there may be one at most.
-fn child<'a>(element: &'a Element, name: &'a str) -> Result<Option<&'a Element>, String> {
-    let mut all = element.all(name);
-    match (all.next(), all.next()) {
-        (_, Some(_)) => Err(format!("it has two elements `{name}`; one is allowed")),
-        (first, None) => Ok(first),
-    }
-}
-
-fn required_child<'a>(element: &'a Element, name: &'a str) -> Result<&'a Element, String> {
-    child(element, name)?.ok_or_else(|| format!("`{}` has no element `{name}`; it needs one", element.name))
-}
-
-fn required<'a>(element: &'a Element, attribute: &str) -> Result<&'a str, String> {
-    element
-        .attribute(attribute)
-        .ok_or_else(|| format!("`{}` has no attribute `{attribute}`; it needs one", element.name))
-}
-
-fn parse_number(element: &str, attribute: &str, text: &str) -> Result<f64, String> {
-    text.trim()
-        .parse()
-        .map_err(|error| format!("`{element}` has {attribute} = {text:?}, which is no number ({error})"))
-}
-
-fn number(element: &Element, attribute: &str) -> Result<Option<f64>, String> {
-    element.attribute(attribute).map(|text| parse_number(&element.name, attribute, text)).transpose()
-}
-
-fn required_number(element: &Element, attribute: &str) -> Result<f64, String> {
-    parse_number(&element.name, attribute, required(element, attribute)?)
-}
-
-/// Numbers that are separated by blanks.
-fn vector<const N: usize>(element: &str, attribute: &str, text: &str) -> Result<[f64; N], String> {
-    let numbers = text.split_whitespace().map(|word| parse_number(element, attribute, word));
-    let numbers = numbers.collect::<Result<Vec<f64>, String>>()?;
-    <[f64; N]>::try_from(numbers).map_err(|found| {
-        format!("`{element}` has {attribute} = {text:?}: expected {N} found {} numbers", found.len())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::urdf::xml::parse;
+    use crate::io::robot::xml::parse;
 
     fn read(text: &str) -> Result<Robot, Problem> {
         robot(&parse(text).expect("XML"))

@@ -17,7 +17,8 @@ pub(super) struct PatchLook {
     pub centroid: Vector3<f64>,
     /// Sum of area times gradient of the fields in series, ∂F/∂depth, N/m.
     pub stiffness: f64,
-    /// Largest pressure over gradient of its face, m.
+    /// Largest pressure over gradient of its face, m, of the faces with at least half of the mean gradient: what is
+    /// oblique to a field has a pressure and hardly a gradient along its normal, and would seem to be metres deep.
     pub depth: f64,
     /// The mean of the faces' normals, each by its elastic force; zero where there is none.
     pub normal: Vector3<f64>,
@@ -29,20 +30,18 @@ impl PatchLook {
     /// Looks at the contact of two geometries, if they touch (and can).
     pub fn new(query: &ContactPair, settings: &ContactSettings, workspace: &mut Workspace) -> Option<Self> {
         let patch = contact(query, settings, workspace).ok()??;
-        let (mut stiffness, mut depth, mut pushed) = (0.0, 0.0, Vector3::zeros());
+        let (mut stiffness, mut area, mut pushed) = (0.0, 0.0, Vector3::zeros());
+        let mut faces = Vec::new();
         for_each_face(query, settings, workspace, |face| {
             pushed += face.normal * (face.area * face.pressure);
-            let gradient = match (face.gradient_a, face.gradient_b) {
-                (Some(a), Some(b)) => a * b / (a + b),
-                (Some(one), None) | (None, Some(one)) => one,
-                (None, None) => return,
-            };
-            // Faces without a gradient along their normal are not deep, but oblique.
-            if gradient > 0.0 && gradient.is_finite() {
+            if let Some(gradient) = gradient_in_series(face.gradient_a, face.gradient_b) {
                 stiffness += face.area * gradient;
-                depth = f64::max(depth, face.pressure / gradient);
+                area += face.area;
+                faces.push((face.pressure, gradient));
             }
         });
+        let steep = faces.iter().filter(|(_, gradient)| gradient * area > 0.5 * stiffness);
+        let depth = steep.map(|(pressure, gradient)| pressure / gradient).fold(0.0, f64::max);
         let at = |x: &Vector3<f64>| patch.centroid - x;
         let a = query.v_wa.shifted(&at(&query.x_wa.translation)).translational;
         let b = query.v_wb.shifted(&at(&query.x_wb.translation)).translational;
@@ -60,6 +59,16 @@ impl PatchLook {
         let direction = self.slip.try_normalize(0.0).or_else(|| across.try_normalize(0.0));
         direction.unwrap_or_else(Vector3::zeros)
     }
+}
+
+/// The gradient along a face's normal of the fields of both sides, one on top of the other; none where there is none.
+fn gradient_in_series(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    let gradient = match (a, b) {
+        (Some(a), Some(b)) => a * b / (a + b),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => return None,
+    };
+    Some(gradient).filter(|gradient| *gradient > 0.0 && gradient.is_finite())
 }
 
 /// The smallest side of a geometry's box, m; ∞ for half-spaces.
@@ -132,7 +141,7 @@ mod tests {
         AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, ModelBuilder,
     };
     use crate::scalar::{Scalar, lift_vector};
-    use crate::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
+    use crate::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
     use crate::step::{Integrator, StepProblem, StepWorkspace};
 
     /// A force of 1 N along a direction at a point of A, and its opposite there on B.
@@ -235,6 +244,23 @@ mod tests {
             });
             assert_relative_eq!(found, (v_a - v_b).dot(&direction) / time_step, max_relative = 1e-8);
         }
+    }
+
+    /// The tetrahedra at the ends of a bar that lies on the floor have a gradient along the bar.
+    #[test]
+    fn faces_that_are_oblique_to_a_field_do_not_look_deep() {
+        let (mesh, extent) =
+            primitive_field(&Shape::Cylinder { radius: 0.01, length: 0.12 }, 0.0025).expect("a bar");
+        let foam = Material::new(1e6, 0.0, 0.5);
+        let bar = Collider::compliant(PressureField::new(mesh, extent).expect("a field"), foam);
+        let floor = Collider::rigid_half_space(foam);
+        let depth = 3e-4;
+        let lying = rotation_from_rpy(0.3, std::f64::consts::FRAC_PI_2 - 1e-3, 0.0);
+        let pose = RigidTransform::new(lying, Vector3::new(0.0, 0.0, 0.01 - depth));
+        let query = ContactPair::at_rest(&bar, pose, &floor, RigidTransform::identity());
+        let look = PatchLook::new(&query, &ContactSettings::default(), &mut Workspace::default());
+        let found = look.expect("they touch").depth;
+        assert!((0.5 * depth..2.0 * depth).contains(&found), "{found}");
     }
 
     #[test]

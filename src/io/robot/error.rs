@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::xml::Problem;
 use crate::io::file_error::FileError;
 
 /// A mesh that is asked for is not there.
@@ -26,6 +27,11 @@ fn paths(paths: &[PathBuf]) -> String {
 }
 
 /// A problem with an element of a file.
-pub(super) fn element(path: &Path, element: String, message: impl std::fmt::Display) -> FileError {
-    FileError::UrdfElement { path: path.to_owned(), element, message: message.to_string() }
+pub(in crate::io) fn element(path: &Path, element: String, message: impl std::fmt::Display) -> FileError {
+    FileError::RobotElement { path: path.to_owned(), element, message: message.to_string() }
+}
+
+/// A file that is not of its format, with the line where that is known.
+pub(in crate::io) fn invalid(path: &Path, format: &'static str, (line, message): Problem) -> FileError {
+    FileError::Robot { path: path.to_owned(), format, line, message }
 }

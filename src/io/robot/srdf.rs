@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::error::invalid;
 use super::xml;
 use crate::io::file_error::FileError;
 
@@ -12,7 +13,7 @@ use crate::io::file_error::FileError;
 pub(crate) fn disabled_collisions(path: &Path, links: &[&str]) -> Result<Vec<[usize; 2]>, FileError> {
     let text =
         std::fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
-    parse(&text, links).map_err(|(line, message)| FileError::Urdf { path: path.to_owned(), line, message })
+    parse(&text, links).map_err(|problem| invalid(path, "SRDF", problem))
 }
 
 fn parse(text: &str, links: &[&str]) -> Result<Vec<[usize; 2]>, xml::Problem> {

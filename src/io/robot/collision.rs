@@ -1,12 +1,13 @@
 //! Geometry of links, what they collide with, and where meshes are.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
-use super::elements::Geometry;
-use super::error::MissingMesh;
+use super::error::{self, MissingMesh};
 use crate::geometry::Shape;
+use crate::io::file_error::FileError;
 use crate::spatial::RigidTransform;
 
 /// A geometry that a link may collide with. It is data: contact makes use of it later.
@@ -32,7 +33,7 @@ pub enum LinkGeometry {
     Mesh(MeshReference),
 }
 
-/// A mesh as a URDF names it.
+/// A mesh as the file of a robot names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshReference {
     /// As the file names it.
@@ -63,11 +64,40 @@ impl CollisionShape {
     }
 }
 
+/// A shape as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::io) enum Geometry {
+    Box { size: [f64; 3] },
+    Cylinder { radius: f64, length: f64 },
+    Capsule { radius: f64, length: f64 },
+    Sphere { radius: f64 },
+    Ellipsoid { semi_axes: [f64; 3] },
+    Mesh { uri: String, scale: Option<[f64; 3]> },
+}
+
+/// What a link collides with, or what is drawn of it, as it is written.
+#[derive(Debug)]
+pub(in crate::io) struct LinkShape {
+    pub name: Option<String>,
+    /// Pose of the geometry's frame G in the link's frame.
+    pub x_bg: RigidTransform,
+    pub geometry: Geometry,
+}
+
+/// The shapes of a link.
+#[derive(Debug)]
+pub(in crate::io) struct LinkShapes {
+    pub link: String,
+    pub collisions: Vec<LinkShape>,
+    /// What is drawn of it, or what is wrong with that: a robot moves without.
+    pub visuals: Vec<Result<LinkShape, String>>,
+}
+
 /// Where meshes are looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeshSearch<'a> {
-    /// The URDF file.
-    pub urdf: &'a Path,
+    /// The file of the robot.
+    pub file: &'a Path,
     /// Folders that are packages or hold packages.
     pub packages: &'a [PathBuf],
 }
@@ -76,11 +106,11 @@ impl MeshSearch<'_> {
     /// The places where a mesh may be, in the order in which they are looked at.
     ///
     /// `package://NAME/REST` is `NAME/REST` in each folder of the search path, or `REST` if the
-    /// folder itself is called NAME; and then the same in each folder above the URDF file. Other
-    /// names are relative to the URDF file.
+    /// folder itself is called NAME; and then the same in each folder above the robot's file. `model://`
+    /// is the same. Other names are relative to the robot's file.
     pub fn places(&self, uri: &str) -> Vec<PathBuf> {
-        let folder = self.urdf.parent().unwrap_or(Path::new(""));
-        let Some(rest) = uri.strip_prefix("package://") else {
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        let Some(rest) = uri.strip_prefix("package://").or_else(|| uri.strip_prefix("model://")) else {
             return vec![folder.join(uri.strip_prefix("file://").unwrap_or(uri))];
         };
         let (name, inside) = rest.split_once('/').unwrap_or((rest, ""));
@@ -111,8 +141,9 @@ impl MeshSearch<'_> {
             Geometry::Cylinder { radius, length } => Shape::Cylinder { radius: *radius, length: *length },
             Geometry::Capsule { radius, length } => Shape::Capsule { radius: *radius, length: *length },
             Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
-            Geometry::Mesh { filename, scale } => {
-                let mesh = self.find(filename, *scale);
+            Geometry::Ellipsoid { semi_axes } => Shape::Ellipsoid { semi_axes: *semi_axes },
+            Geometry::Mesh { uri, scale } => {
+                let mesh = self.find(uri, *scale);
                 if !mesh.scale.iter().all(|s| s.is_finite() && *s != 0.0) {
                     let found = mesh.scale.as_slice();
                     return Err(format!("its scale is {found:?}; it must be finite and not 0"));
@@ -125,6 +156,38 @@ impl MeshSearch<'_> {
     }
 }
 
+/// What links collide with, in the order of the file.
+pub(super) fn collisions(
+    links: &[LinkShapes],
+    search: &MeshSearch,
+) -> Result<Vec<CollisionShape>, FileError> {
+    let mut shapes = Vec::new();
+    for LinkShapes { link, collisions, .. } in links {
+        let wrong = |message: &str| error::element(search.file, format!("link `{link}`"), message.to_owned());
+        for LinkShape { name, x_bg, geometry } in collisions {
+            if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
+                return Err(wrong("the origin of its collision geometry must be finite"));
+            }
+            let geometry = search
+                .geometry(geometry)
+                .map_err(|message| wrong(&format!("its collision geometry: {message}")))?;
+            shapes.push(CollisionShape { body: link.clone(), name: name.clone(), x_bg: *x_bg, geometry });
+        }
+    }
+    Ok(shapes)
+}
+
+/// A warning that names the meshes which links collide with and that are not found, if there are such.
+pub(super) fn absent_meshes(links: &[LinkShapes], search: &MeshSearch) -> Option<String> {
+    let named = links.iter().flat_map(|link| &link.collisions).filter_map(|shape| match &shape.geometry {
+        Geometry::Mesh { uri, .. } => Some(uri.as_str()),
+        _ => None,
+    });
+    let named: BTreeSet<&str> = named.collect();
+    let absent: Vec<&str> = named.into_iter().filter(|uri| search.find(uri, None).file.is_none()).collect();
+    (!absent.is_empty()).then(|| format!("meshes that are not found: {}", absent.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +195,7 @@ mod tests {
     #[test]
     fn packages_are_looked_for_on_the_path_and_above_the_file() {
         let packages = [PathBuf::from("/a/robots"), PathBuf::from("/b/arm")];
-        let search = MeshSearch { urdf: Path::new("/c/arm/urdf/arm.urdf"), packages: &packages };
+        let search = MeshSearch { file: Path::new("/c/arm/urdf/arm.urdf"), packages: &packages };
         let expected = [
             "/a/robots/arm/m/x.obj",
             "/b/arm/m/x.obj",
@@ -144,6 +207,7 @@ mod tests {
             "/arm/m/x.obj",
         ];
         assert_eq!(search.places("package://arm/m/x.obj"), expected.map(PathBuf::from));
+        assert_eq!(search.places("model://arm/m/x.obj"), search.places("package://arm/m/x.obj"));
         assert_eq!(search.places("../m/x.obj"), [PathBuf::from("/c/arm/urdf/../m/x.obj")]);
         assert_eq!(search.places("file:///m/x.obj"), [PathBuf::from("/m/x.obj")]);
     }

@@ -10,34 +10,32 @@ use isobar::report::Film;
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
 
-/// Pixels per metre, and samples of each pixel along either side.
-const SCALE: f64 = 850.0;
+/// Samples of each pixel along either side.
 const FINE: usize = 3;
-/// What a frame shows of the plane of the picture, m: right from and to, up from and to.
-const VIEW: [f64; 4] = [-0.125, 0.125, -0.045, 0.30];
 /// Width of the line between frames, pixels.
 const GAP: usize = 4;
 const BACKGROUND: [f64; 3] = [255.0, 255.0, 255.0];
+/// Red, green and blue of what is only drawn.
+const DRAWN_COLOUR: [f64; 3] = [120.0, 120.0, 128.0];
 
 /// A box on a body that is drawn and touches nothing: the body's name, middle and half of the size.
-const DRAWN: [(&str, [f64; 3], [f64; 3]); 6] = [
-    ("panda_hand", [0.0, 0.0, 0.03], [0.03, 0.1, 0.028]),
-    ("panda_hand", [0.0, 0.0, -0.02], [0.04, 0.04, 0.02]),
-    ("panda_leftfinger", [0.0, 0.027, 0.03], [0.01, 0.003, 0.03]),
-    ("panda_leftfinger", [0.0, 0.015, 0.006], [0.01, 0.015, 0.006]),
-    ("panda_rightfinger", [0.0, -0.027, 0.03], [0.01, 0.003, 0.03]),
-    ("panda_rightfinger", [0.0, -0.015, 0.006], [0.01, 0.015, 0.006]),
-];
+pub type Drawn = (&'static str, [f64; 3], [f64; 3]);
 
-/// Red, green and blue of a body that touches, and of what is only drawn.
-fn colour(name: &str) -> [f64; 3] {
-    match name {
-        "pepper" => [245.0, 190.0, 20.0],
-        "table" => [200.0, 200.0, 200.0],
-        _ => [60.0, 130.0, 190.0],
-    }
+/// How a film is looked at.
+pub struct Look {
+    /// Pixels per metre.
+    pub scale: f64,
+    /// What a frame shows of the plane of the picture, m: right from and to, up from and to.
+    pub view: [f64; 4],
+    /// Where the eye is, rad: around the z axis from x, and above the ground.
+    pub eye: [f64; 2],
+    /// Half of the size of the part of the table that is drawn, along x and y.
+    pub table: [f64; 2],
+    /// Red, green and blue of a body that touches, by its name.
+    pub colour: fn(&str) -> [f64; 3],
+    /// What is only drawn.
+    pub drawn: &'static [Drawn],
 }
-const DRAWN_COLOUR: [f64; 3] = [120.0, 120.0, 128.0];
 
 /// A picture with a depth for each sample.
 struct Canvas {
@@ -47,13 +45,15 @@ struct Canvas {
     depths: Vec<f64>,
     /// Right, up, and towards the eye.
     axes: [Vector3<f64>; 3],
+    scale: f64,
+    view: [f64; 4],
 }
 
 impl Canvas {
-    fn new() -> Self {
-        let pixels = |from: f64, to: f64| ((to - from) * SCALE).round() as usize * FINE;
-        let (width, height) = (pixels(VIEW[0], VIEW[1]), pixels(VIEW[2], VIEW[3]));
-        let (around, above) = (0.45_f64, 0.25_f64);
+    fn new(look: &Look) -> Self {
+        let Look { scale, view, eye: [around, above], .. } = *look;
+        let pixels = |from: f64, to: f64| ((to - from) * scale).round() as usize * FINE;
+        let (width, height) = (pixels(view[0], view[1]), pixels(view[2], view[3]));
         let eye = Vector3::new(above.cos() * around.cos(), above.cos() * around.sin(), above.sin());
         let right = Vector3::new(-around.sin(), around.cos(), 0.0);
         Self {
@@ -62,6 +62,8 @@ impl Canvas {
             colours: vec![BACKGROUND; width * height],
             depths: vec![f64::NEG_INFINITY; width * height],
             axes: [right, eye.cross(&right), eye],
+            scale,
+            view,
         }
     }
 
@@ -72,9 +74,9 @@ impl Canvas {
         let Some(normal) = normal.try_normalize(1e-12) else { return };
         let light = (eye + 0.8 * up - 0.6 * right).normalize();
         let bright = 0.35 + 0.65 * normal.dot(&light).abs();
-        let scale = SCALE * FINE as f64;
+        let (scale, view) = (self.scale * FINE as f64, self.view);
         let seen =
-            corners.map(|c| [(c.dot(&right) - VIEW[0]) * scale, (VIEW[3] - c.dot(&up)) * scale, c.dot(&eye)]);
+            corners.map(|c| [(c.dot(&right) - view[0]) * scale, (view[3] - c.dot(&up)) * scale, c.dot(&eye)]);
         let [a, b, c] = seen;
         let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
         if area.abs() < 1e-12 {
@@ -141,21 +143,22 @@ fn block(middle: [f64; 3], half: [f64; 3]) -> SurfaceMesh {
     }
 }
 
-/// Writes the frames of a film at these times, in s, side by side.
-pub fn write(path: impl AsRef<Path>, film: &Film, times: &[f64]) -> Result<(), Box<dyn Error>> {
+/// Writes the frames of a film at these times, in s, side by side. The body `table` is a half-space.
+pub fn write(path: impl AsRef<Path>, film: &Film, times: &[f64], look: &Look) -> Result<(), Box<dyn Error>> {
+    let colour = look.colour;
     let mut frames = Vec::new();
     for time in times {
         let at = film.frames.partition_point(|frame| frame.time < time - 1e-9).min(film.frames.len() - 1);
-        let mut canvas = Canvas::new();
+        let mut canvas = Canvas::new(look);
         for (body, pose) in film.bodies.iter().zip(&film.frames[at].poses) {
             let pose = pose.transform();
-            if body.is_fixed {
-                // A part of the table.
-                canvas.mesh(&block([0.0, 0.0, -0.004], [0.1, 0.12, 0.004]), &pose, colour(&body.name));
+            if body.name == "table" {
+                let [x, y] = look.table;
+                canvas.mesh(&block([0.0, 0.0, -0.004], [x, y, 0.004]), &pose, colour(&body.name));
             } else {
                 body.parts.iter().for_each(|part| canvas.mesh(&part.surface, &pose, colour(&body.name)));
             }
-            for (_, middle, half) in DRAWN.iter().filter(|(name, ..)| *name == body.name) {
+            for (_, middle, half) in look.drawn.iter().filter(|(name, ..)| *name == body.name) {
                 canvas.mesh(&block(*middle, *half), &pose, DRAWN_COLOUR);
             }
         }

@@ -3,24 +3,26 @@
 use std::collections::HashSet;
 
 use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
 /// The deepest nesting of elements that is read; the format's own is 5.
 const DEEPEST: usize = 100;
 
 /// What is wrong with a file: the line, from 1, where it is known, and a message.
-pub(super) type Problem = (Option<usize>, String);
+pub(in crate::io) type Problem = (Option<usize>, String);
 
-/// An element. Text between elements is left out; names are as they are written, with the prefix of
-/// their namespace if they have one.
+/// An element. Names are as they are written, with the prefix of their namespace if they have one.
 #[derive(Debug, Default)]
-pub(super) struct Element {
+pub(in crate::io) struct Element {
     /// Its name.
     pub name: String,
     /// Names and values.
     attributes: Vec<(String, String)>,
     /// The elements in it.
     pub children: Vec<Element>,
+    /// The text in it, without that of the elements in it.
+    pub text: String,
     /// The line where it starts, from 1.
     pub line: usize,
 }
@@ -59,7 +61,7 @@ impl Element {
             attributes.push((name, value.replace(char::is_control, " ")));
         }
         let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
-        Ok(Self { name, attributes, children: Vec::new(), line })
+        Ok(Self { name, attributes, children: Vec::new(), text: String::new(), line })
     }
 }
 
@@ -81,8 +83,19 @@ impl Lines<'_> {
     }
 }
 
+/// The text that a piece of it stands for; a reference to what is not known stands for itself.
+fn text_of(event: &Event) -> String {
+    let written = String::from_utf8_lossy(event);
+    let Event::GeneralRef(reference) = event else { return written.into_owned() };
+    match (reference.resolve_char_ref(), resolve_predefined_entity(&written)) {
+        (Ok(Some(character)), _) => character.into(),
+        (_, Some(known)) => known.to_owned(),
+        _ => format!("&{written};"),
+    }
+}
+
 /// The one element that a text consists of, with all in it.
-pub(super) fn parse(text: &str) -> Result<Element, Problem> {
+pub(in crate::io) fn parse(text: &str) -> Result<Element, Problem> {
     let mut reader = Reader::from_str(text);
     let mut lines = Lines { text, position: 0, line: 1 };
     let mut open: Vec<Element> = Vec::new();
@@ -112,6 +125,12 @@ pub(super) fn parse(text: &str) -> Result<Element, Problem> {
                 Some(Element::new(&tag, line).map_err(|error| malformed(&mut lines, start, &error))?)
             }
             Event::End(_) => open.pop(),
+            Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => {
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&text_of(&event));
+                }
+                None
+            }
             Event::Eof => break,
             _ => None,
         };
@@ -148,6 +167,13 @@ mod tests {
         let links: Vec<(String, usize)> = root.all("link").map(|l| (l.label(), l.line)).collect();
         assert_eq!(links, [("link `a`".to_owned(), 5), ("link `b`".to_owned(), 6)]);
         assert_eq!(root.children[2].children[0].attribute("value"), Some("1"));
+    }
+
+    #[test]
+    fn text_is_that_of_an_element_alone() {
+        let text = "<a> 1 <!-- no --><b>x &lt;&#65;&odd;</b>2<![CDATA[ <3> ]]></a>";
+        let root = parse(text).expect("good");
+        assert_eq!((root.text.as_str(), root.children[0].text.as_str()), (" 1 2 <3> ", "x <A&odd;"));
     }
 
     #[test]

@@ -3,8 +3,7 @@
 
 use nalgebra::Vector3;
 
-use super::collision::{LinkGeometry, MeshSearch};
-use super::elements;
+use super::collision::{LinkGeometry, LinkShape, LinkShapes, MeshSearch};
 use crate::geometry::{LENGTH_RANGE, ReadMeshError, Shape, SurfaceMesh};
 use crate::spatial::RigidTransform;
 
@@ -82,20 +81,20 @@ fn resolution(shape: &Shape) -> f64 {
 }
 
 /// What is drawn of a robot's links, in the order of the file.
-pub(super) fn visuals(urdf: &elements::Robot, search: &MeshSearch) -> Vec<Visual> {
-    let shape = |drawn: &elements::LinkShape| {
-        let x_bg = drawn.origin.pose();
+pub(super) fn visuals(links: &[LinkShapes], search: &MeshSearch) -> Vec<Visual> {
+    let shape = |drawn: &LinkShape| {
+        let x_bg = drawn.x_bg;
         if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
             return Err("its origin must be finite".to_owned());
         }
         Ok(VisualShape { x_bg, geometry: search.geometry(&drawn.geometry)? })
     };
-    let of_link = |link: &elements::Link| {
-        let visual = |drawn: &Result<elements::LinkShape, String>| Visual {
-            body: link.name.clone(),
+    let of_link = |link: &LinkShapes| {
+        let visual = |drawn: &Result<LinkShape, String>| Visual {
+            body: link.link.clone(),
             shape: drawn.as_ref().map_err(Clone::clone).and_then(shape),
         };
         link.visuals.iter().map(visual).collect::<Vec<_>>()
     };
-    urdf.links.iter().flat_map(of_link).collect()
+    links.iter().flat_map(of_link).collect()
 }

@@ -1,0 +1,198 @@
+//! Robots as their files describe them, whatever the format: URDF and SDF are read into what is here.
+
+mod collision;
+mod error;
+mod joints;
+mod srdf;
+pub(super) mod values;
+mod visual;
+pub(super) mod xml;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use nalgebra::{Matrix3, Vector3};
+
+pub use collision::{CollisionShape, LinkGeometry, MeshReference};
+pub(in crate::io) use collision::{Geometry, LinkShape, LinkShapes};
+pub use error::MissingMesh;
+pub(in crate::io) use error::{element, invalid};
+pub(in crate::io) use joints::{set_friction, set_mimic};
+pub(crate) use srdf::disabled_collisions;
+pub(crate) use visual::DRAWN_FORMATS;
+pub use visual::{Visual, VisualShape};
+
+use super::file_error::FileError;
+use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
+use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform};
+use collision::{MeshSearch, absent_meshes, collisions};
+use visual::visuals;
+
+/// How the root link is connected to the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RobotBase {
+    /// It does not move.
+    Fixed {
+        /// The pose in W of the root link, or of the model's frame of an SDF file.
+        x_wb: RigidTransform,
+    },
+    /// It moves freely, by a free joint on W with the name of the link.
+    Free,
+}
+
+/// What to do with joints that mimic others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MimicJoints {
+    /// They follow the others. Their own ranges are not enforced.
+    #[default]
+    Follow,
+    /// They move on their own, as if the element were not there, and a warning says so.
+    Independent,
+}
+
+/// How the file of a robot is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RobotOptions {
+    /// Folders that are ROS packages or hold them, for `package://` names of meshes.
+    pub package_path: Vec<PathBuf>,
+    /// How the root link is connected to the world.
+    pub base: RobotBase,
+    /// What to do with joints that mimic others.
+    pub mimic: MimicJoints,
+}
+
+impl Default for RobotOptions {
+    /// A base fixed at W's origin, no packages, joints that mimic others follow them.
+    fn default() -> Self {
+        Self {
+            package_path: Vec::new(),
+            base: RobotBase::Fixed { x_wb: RigidTransform::identity() },
+            mimic: MimicJoints::Follow,
+        }
+    }
+}
+
+/// A robot as its file describes it: what a mechanism is made from, alone or with other bodies.
+#[derive(Clone, Debug)]
+pub struct RobotDescription {
+    /// Its name.
+    pub name: String,
+    /// Its links, in the order of the file.
+    pub bodies: Vec<BodyDescription>,
+    /// Its joints: that of the base if the file has none, then those of the file in its order.
+    pub joints: Vec<JointDescription>,
+    /// The links' collision geometries, in the order of the file.
+    pub collisions: Vec<CollisionShape>,
+    /// What is drawn of the links, in the order of the file. Their meshes are not looked at yet.
+    pub visuals: Vec<Visual>,
+    /// What was read otherwise than it may be meant, or not at all.
+    pub warnings: Vec<String>,
+}
+
+/// A robot.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    /// Its name.
+    pub name: String,
+    /// Its links and joints.
+    pub mechanism: Mechanism,
+    /// The links' collision geometries, in the order of the file.
+    pub collisions: Vec<CollisionShape>,
+    /// What was read otherwise than it may be meant, or not at all.
+    pub warnings: Vec<String>,
+}
+
+/// What the file of a robot says, before its base is connected and its meshes are looked for.
+pub(super) struct RobotParts {
+    pub name: String,
+    pub bodies: Vec<BodyDescription>,
+    /// The joints of the file. Those without a parent are on the frame that the base places.
+    pub joints: Vec<JointDescription>,
+    pub shapes: Vec<LinkShapes>,
+    /// Where each link is in the frame that the base places, if it is the root.
+    pub root_poses: Vec<RigidTransform>,
+    pub warnings: Vec<String>,
+}
+
+impl RobotParts {
+    /// Connects the base and looks for meshes; `path` is the file.
+    ///
+    /// # Errors
+    /// When a joint connects the robot with the world and its base is free, or a collision geometry is not good.
+    pub fn describe(self, path: &Path, options: &RobotOptions) -> Result<RobotDescription, FileError> {
+        let mut joints: Vec<_> = self.base_joint(options).into_iter().collect();
+        let Self { name, bodies, joints: own, shapes, mut warnings, .. } = self;
+        for mut joint in own {
+            match options.base {
+                RobotBase::Fixed { x_wb } if joint.parent.is_none() => joint.x_pf = x_wb * joint.x_pf,
+                RobotBase::Free if joint.parent.is_none() => {
+                    let message = "it connects the robot with the world, so the robot's base cannot be free";
+                    return Err(element(path, format!("joint `{}`", joint.name), message));
+                }
+                _ => {}
+            }
+            joints.push(joint);
+        }
+        let search = MeshSearch { file: path, packages: &options.package_path };
+        let collisions = collisions(&shapes, &search)?;
+        warn_of_inertia(&bodies, &mut warnings);
+        warnings.extend(absent_meshes(&shapes, &search));
+        let visuals = visuals(&shapes, &search);
+        Ok(RobotDescription { name, bodies, joints, collisions, visuals, warnings })
+    }
+
+    /// The joint that connects the first link that no joint has as its child with the world. Without
+    /// such a link there is none: a joint of the file connects it, or the joints make a loop.
+    fn base_joint(&self, options: &RobotOptions) -> Option<JointDescription> {
+        let children: HashSet<&str> = self.joints.iter().map(|j| j.child.as_str()).collect();
+        let root = self.bodies.iter().position(|b| !children.contains(b.name.as_str()))?;
+        let link = &self.bodies[root].name;
+        let mut name = link.clone();
+        while self.joints.iter().any(|j| j.name == name) {
+            name.push('_');
+        }
+        let (kind, x_pf) = match options.base {
+            RobotBase::Fixed { x_wb } => (JointKind::Fixed, x_wb),
+            RobotBase::Free => (JointKind::Free, RigidTransform::identity()),
+        };
+        let mut joint = JointDescription::new(name, kind, None, link.clone(), x_pf);
+        joint.x_mc = self.root_poses[root];
+        Some(joint)
+    }
+}
+
+impl RobotDescription {
+    /// The robot alone; `path` is the file's name in messages.
+    ///
+    /// # Errors
+    /// When links and joints do not make a tree with masses and limits that can be.
+    pub fn robot(self, path: &Path) -> Result<Robot, FileError> {
+        let Self { name, bodies, joints, collisions, warnings, visuals: _ } = self;
+        let mechanism = Mechanism::new(bodies, joints)
+            .map_err(|source| FileError::Mechanism { path: path.to_owned(), source })?;
+        Ok(Robot { name, mechanism, collisions, warnings })
+    }
+}
+
+/// The mass properties of a link in its frame from those in the frame of its `inertial` element, which has the pose
+/// `x_bi` in the link's: the mass, and the elements xx, xy, xz, yy, yz, zz. Zeros stand for no mass.
+pub(super) fn link_mass(mass: f64, inertia: [f64; 6], x_bi: &RigidTransform) -> Option<MassProperties> {
+    if mass == 0.0 && inertia == [0.0; 6] {
+        return None;
+    }
+    let [xx, xy, xz, yy, yz, zz] = inertia;
+    let inertia = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
+    Some(MassProperties { mass, center_of_mass: Vector3::zeros(), inertia }.seen_from(x_bi))
+}
+
+/// Motion is well defined for an inertia that is positive definite but that no distribution of
+/// mass has, and published robots have such.
+fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
+    for body in bodies {
+        if let Some(Err(error @ MassPropertiesError::Inertia(_))) =
+            body.mass.as_ref().map(MassProperties::validate)
+        {
+            warnings.push(format!("link `{}`: {error}", body.name));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Robots from files, by the ending of their names: SDF where it is `.sdf`, else URDF.
+
+use std::path::Path;
+
+use super::file_error::FileError;
+use super::robot::{Robot, RobotDescription, RobotOptions, RobotParts, invalid, xml};
+use super::{sdf, urdf};
+
+/// How the one element of a file is read.
+type Read = fn(&xml::Element, &Path, &RobotOptions) -> Result<RobotParts, FileError>;
+
+impl Robot {
+    /// Reads a robot from a URDF file, or from an SDF file if its name ends in `.sdf`.
+    ///
+    /// Joints come in depth-first order, children of one link in the order of the file. Meshes of
+    /// collision geometry may be absent, which is a warning. `transmission`, `gazebo`, `plugin` and other elements
+    /// outside the formats' cores are ignored.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not of its format, or its links and joints do not make a tree
+    /// with masses and limits that can be.
+    pub fn load(path: &Path, options: &RobotOptions) -> Result<Self, FileError> {
+        RobotDescription::load(path, options)?.robot(path)
+    }
+
+    /// Reads the text of such a file; `path` is its name, whose ending tells the format, in messages, and the place
+    /// from which relative names of meshes start.
+    ///
+    /// # Errors
+    /// As [`Robot::load`].
+    pub fn parse(text: &str, path: &Path, options: &RobotOptions) -> Result<Self, FileError> {
+        RobotDescription::parse(text, path, options)?.robot(path)
+    }
+}
+
+impl RobotDescription {
+    /// Reads a robot as [`Robot::load`] does. Whether its links and joints make a tree is checked of SDF files alone.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not of its format.
+    pub fn load(path: &Path, options: &RobotOptions) -> Result<Self, FileError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        Self::parse(&text, path, options)
+    }
+
+    /// Reads the text of a file as [`Robot::parse`] does.
+    ///
+    /// # Errors
+    /// As [`RobotDescription::load`].
+    pub fn parse(text: &str, path: &Path, options: &RobotOptions) -> Result<Self, FileError> {
+        let is_sdf = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sdf"));
+        let (format, read): (&str, Read) =
+            if is_sdf { (sdf::FORMAT, sdf::read) } else { (urdf::FORMAT, urdf::read) };
+        let root = xml::parse(text.trim_start_matches('\u{feff}'));
+        let root = root.map_err(|problem| invalid(path, format, problem))?;
+        read(&root, path, options)?.describe(path, options)
+    }
+}

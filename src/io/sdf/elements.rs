@@ -1,0 +1,359 @@
+//! What the elements of an SDF file say: one model's links, joints and frames as they are written.
+
+use super::shapes::{Shapes, shapes};
+use super::text::{at, number, number_or, numbers, text, truth};
+use crate::io::robot::values::{child, parse_number, required, required_child};
+use crate::io::robot::xml::{Element, Problem};
+use crate::multibody::tree::{JointSpring, Mimic};
+use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
+
+/// A model.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub name: String,
+    pub links: Vec<Link>,
+    pub joints: Vec<Joint>,
+    pub frames: Vec<Frame>,
+    /// The link that the model's frame moves with, if the file names it.
+    pub canonical_link: Option<String>,
+    /// The line of the model's own pose if that is another than none.
+    pub placed_at: Option<usize>,
+}
+
+/// A pose as it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Pose {
+    /// The line of the pose, or of the element that has none.
+    pub line: usize,
+    /// The frame that it is given in, if it is named.
+    pub relative_to: Option<String>,
+    /// The pose there.
+    pub x: RigidTransform,
+}
+
+/// A link.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub name: String,
+    pub line: usize,
+    pub pose: Pose,
+    pub inertial: Option<Inertial>,
+    pub shapes: Shapes,
+}
+
+/// The mass of a link, in a frame of its own.
+#[derive(Debug)]
+pub(super) struct Inertial {
+    /// Pose of that frame in the link's.
+    pub x_bi: RigidTransform,
+    pub mass: f64,
+    /// The elements xx, xy, xz, yy, yz, zz.
+    pub inertia: [f64; 6],
+}
+
+/// A frame.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub name: String,
+    pub line: usize,
+    pub attached_to: Option<String>,
+    pub pose: Pose,
+}
+
+/// How a joint moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JointType {
+    Fixed,
+    Revolute,
+    Continuous,
+    Prismatic,
+    Ball,
+}
+
+/// A joint.
+#[derive(Debug)]
+pub(super) struct Joint {
+    pub name: String,
+    pub line: usize,
+    pub joint_type: JointType,
+    pub parent: String,
+    pub child: String,
+    pub pose: Pose,
+    /// The axis, of joints that have one.
+    pub axis: Option<Axis>,
+    /// The joint that it follows, and how.
+    pub mimics: Option<Mimic>,
+}
+
+/// The axis of a joint, and what acts along it.
+#[derive(Debug)]
+pub(super) struct Axis {
+    pub line: usize,
+    pub xyz: [f64; 3],
+    /// The frame that it is given in, if it is named.
+    pub expressed_in: Option<String>,
+    pub limit: Limit,
+    pub damping: f64,
+    pub friction: f64,
+    pub spring: Option<JointSpring>,
+}
+
+/// The limits of a joint; infinite where there are none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    pub lower: f64,
+    pub upper: f64,
+    pub effort: f64,
+    pub velocity: f64,
+    /// Stiffness and dissipation of the stops, where they are given.
+    pub stiffness: Option<f64>,
+    pub dissipation: Option<f64>,
+}
+
+/// The names of the types of joints.
+const JOINT_TYPES: [(&str, JointType); 5] = [
+    ("fixed", JointType::Fixed),
+    ("revolute", JointType::Revolute),
+    ("continuous", JointType::Continuous),
+    ("prismatic", JointType::Prismatic),
+    ("ball", JointType::Ball),
+];
+
+/// Elements of a model that would change its motion and are not read.
+const REFUSED: [&str; 5] =
+    ["model", "include", "drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint"];
+
+/// A position beyond which a limit is none: the format's own default.
+const FAR: f64 = 1e16;
+
+/// Reads the element of a file.
+pub(super) fn model(root: &Element) -> Result<Model, Problem> {
+    let wrong = |element: &Element, message: String| Err((Some(element.line), message));
+    if root.name != "sdf" {
+        return wrong(root, format!("its element is `{}`; it must be `sdf`", root.name));
+    }
+    let written = required(root, "version").map_err(at(root))?;
+    let version =
+        written.split_once('.').and_then(|(a, b)| Some((a.parse::<u32>().ok()?, b.parse::<u32>().ok()?)));
+    if !version.is_some_and(|version| ((1, 5)..(2, 0)).contains(&version)) {
+        return wrong(root, format!("its version is {written:?}; it must be 1.5 or a later 1.x"));
+    }
+    for other in ["world", "include"] {
+        if let Some(found) = root.all(other).next() {
+            return wrong(found, format!("found `{other}`; a robot is one `model` in `sdf`"));
+        }
+    }
+    let mut models = root.all("model");
+    let Some(element) = models.next() else {
+        return wrong(root, "it has no `model`; a robot is one `model` in `sdf`".to_owned());
+    };
+    if let Some(second) = models.next() {
+        return wrong(second, format!("found a second model, {}; one is allowed", second.label()));
+    }
+    if let Some(found) = element.children.iter().find(|child| REFUSED.contains(&child.name.as_str())) {
+        let message = "a model has `link`, `joint` and `frame`, and no models or constraints in it";
+        return wrong(found, format!("{}: found {}; {message}", element.label(), found.label()));
+    }
+    if element.attribute("placement_frame").is_some() {
+        return wrong(element, format!("{}: found placement_frame; leave it out", element.label()));
+    }
+    if let Some(fixed) = child(element, "static").map_err(at(element))? {
+        if truth(fixed)? {
+            return wrong(
+                fixed,
+                "found static = true, so that its joints would not move; leave it out, a scene says base = \"fixed\""
+                    .to_owned(),
+            );
+        }
+    }
+    let own = pose(element)?;
+    Ok(Model {
+        name: element.attribute("name").unwrap_or_default().to_owned(),
+        links: element.all("link").map(link).collect::<Result<_, _>>()?,
+        joints: element.all("joint").map(joint).collect::<Result<_, _>>()?,
+        frames: element.all("frame").map(frame).collect::<Result<_, _>>()?,
+        canonical_link: element
+            .attribute("canonical_link")
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned),
+        placed_at: (own.x != RigidTransform::identity()).then_some(own.line),
+    })
+}
+
+fn link(element: &Element) -> Result<Link, Problem> {
+    let inertial = child(element, "inertial").map_err(at(element))?.map(inertial).transpose()?;
+    let name = name(element)?;
+    Ok(Link { line: element.line, pose: pose(element)?, inertial, shapes: shapes(element)?, name })
+}
+
+/// The name of an element, which is one that frames may have.
+fn name(element: &Element) -> Result<String, Problem> {
+    let name = required(element, "name").map_err(at(element))?;
+    if name == "world" || (name.starts_with("__") && name.ends_with("__")) {
+        let message = format!("found the name `{name}`, which the format keeps for itself");
+        return Err((Some(element.line), message));
+    }
+    Ok(name.to_owned())
+}
+
+/// What is left out is as the format has it: 1 kg, and 1 kg m² about each axis.
+fn inertial(element: &Element) -> Result<Inertial, Problem> {
+    if let Some(found) = element.attribute("auto").filter(|auto| *auto != "false") {
+        let message = format!("found auto = {found:?}; give the mass and the inertia instead");
+        return Err((Some(element.line), message));
+    }
+    let mut elements = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
+    if let Some(inertia) = child(element, "inertia").map_err(at(element))? {
+        for (x, name) in elements.iter_mut().zip(["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]) {
+            *x = number_or(inertia, name, *x)?;
+        }
+    }
+    let pose = pose(element)?;
+    if let Some(frame) = &pose.relative_to {
+        let message = format!("`inertial` has a pose relative to `{frame}`; it must be in the link's frame");
+        return Err((Some(pose.line), message));
+    }
+    Ok(Inertial { x_bi: pose.x, mass: number_or(element, "mass", 1.0)?, inertia: elements })
+}
+
+fn frame(element: &Element) -> Result<Frame, Problem> {
+    let attached_to = element.attribute("attached_to").filter(|name| !name.is_empty()).map(str::to_owned);
+    Ok(Frame { name: name(element)?, line: element.line, attached_to, pose: pose(element)? })
+}
+
+/// The pose of an element; none where it has none.
+pub(super) fn pose(element: &Element) -> Result<Pose, Problem> {
+    let Some(pose) = child(element, "pose").map_err(at(element))? else {
+        return Ok(Pose { line: element.line, relative_to: None, x: RigidTransform::identity() });
+    };
+    let wrong = |message: String| (Some(pose.line), message);
+    if pose.attribute("frame").is_some_and(|frame| !frame.is_empty()) {
+        return Err(wrong("`pose` has the attribute frame; since version 1.7 it is relative_to".to_owned()));
+    }
+    let degrees = pose.attribute("degrees").is_some_and(|value| matches!(value.trim(), "true" | "1"));
+    let x = match pose.attribute("rotation_format").unwrap_or("euler_rpy") {
+        _ if pose.text.trim().is_empty() => RigidTransform::identity(),
+        "euler_rpy" => {
+            let [x, y, z, angles @ ..]: [f64; 6] = numbers(pose)?;
+            let [roll, pitch, yaw] = angles.map(|angle| if degrees { angle.to_radians() } else { angle });
+            RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), [x, y, z].into())
+        }
+        "quat_xyzw" => {
+            let [x, y, z, qx, qy, qz, qw]: [f64; 7] = numbers(pose)?;
+            let length = (qx * qx + qy * qy + qz * qz + qw * qw).sqrt();
+            if !(length > 1e-6 && length.is_finite()) {
+                return Err(wrong(format!("`pose` has a quaternion of length {length}; it must not be 0")));
+            }
+            let rotation = Quaternion::from_wxyz(qw, qx, qy, qz).to_matrix();
+            RigidTransform::new(rotation, [x, y, z].into())
+        }
+        other => {
+            let message =
+                format!("`pose` has rotation_format = {other:?}; it must be euler_rpy or quat_xyzw");
+            return Err(wrong(message));
+        }
+    };
+    let relative_to = pose.attribute("relative_to").filter(|name| !name.is_empty()).map(str::to_owned);
+    Ok(Pose { line: pose.line, relative_to, x })
+}
+
+fn joint(element: &Element) -> Result<Joint, Problem> {
+    let labelled = |message: String| (Some(element.line), format!("{}: {message}", element.label()));
+    let found = required(element, "type").map_err(labelled)?;
+    let joint_type = JOINT_TYPES.iter().find(|(name, _)| *name == found).map(|(_, kind)| *kind);
+    let joint_type = joint_type.ok_or_else(|| {
+        let allowed = JOINT_TYPES.map(|(name, _)| name).join(", ");
+        labelled(format!("its type is \"{found}\"; it must be one of {allowed}"))
+    })?;
+    let of = |name| -> Result<String, Problem> {
+        let found = text(required_child(element, name).map_err(labelled)?);
+        if found.is_empty() {
+            Err(labelled(format!("its `{name}` is empty; it must name a link")))
+        } else {
+            Ok(found)
+        }
+    };
+    let written = child(element, "axis").map_err(labelled)?;
+    let axis = match joint_type {
+        JointType::Fixed | JointType::Ball => None,
+        _ => {
+            let written =
+                written.ok_or_else(|| labelled("it has no element `axis`; it needs one".to_owned()))?;
+            Some(axis(written)?)
+        }
+    };
+    Ok(Joint {
+        name: name(element)?,
+        line: element.line,
+        joint_type,
+        parent: of("parent")?,
+        child: of("child")?,
+        pose: pose(element)?,
+        axis,
+        mimics: mimics(element, written)?,
+    })
+}
+
+fn axis(element: &Element) -> Result<Axis, Problem> {
+    let mut axis = Axis {
+        line: element.line,
+        xyz: [0.0, 0.0, 1.0],
+        expressed_in: None,
+        limit: limit(child(element, "limit").map_err(at(element))?)?,
+        damping: 0.0,
+        friction: 0.0,
+        spring: None,
+    };
+    if let Some(xyz) = child(element, "xyz").map_err(at(element))? {
+        axis.line = xyz.line;
+        axis.xyz = numbers(xyz)?;
+        axis.expressed_in = xyz.attribute("expressed_in").filter(|name| !name.is_empty()).map(str::to_owned);
+    }
+    if let Some(old) = child(element, "use_parent_model_frame").map_err(at(element))? {
+        // What versions before 1.7 call the frame that is now named.
+        if truth(old)? {
+            axis.expressed_in = Some("__model__".to_owned());
+        }
+    }
+    if let Some(dynamics) = child(element, "dynamics").map_err(at(element))? {
+        axis.damping = number_or(dynamics, "damping", 0.0)?;
+        axis.friction = number_or(dynamics, "friction", 0.0)?;
+        let stiffness = number_or(dynamics, "spring_stiffness", 0.0)?;
+        let rest = number_or(dynamics, "spring_reference", 0.0)?;
+        axis.spring = (stiffness != 0.0).then_some(JointSpring { stiffness, rest });
+    }
+    Ok(axis)
+}
+
+fn limit(element: Option<&Element>) -> Result<Limit, Problem> {
+    let of = |name| element.map_or(Ok(None), |element| number(element, name));
+    let position = |x: f64| if x.abs() >= FAR { f64::INFINITY.copysign(x) } else { x };
+    // A negative one is none.
+    let least = |x: Option<f64>| x.filter(|x| *x >= 0.0 || x.is_nan()).unwrap_or(f64::INFINITY);
+    Ok(Limit {
+        lower: position(of("lower")?.unwrap_or(f64::NEG_INFINITY)),
+        upper: position(of("upper")?.unwrap_or(f64::INFINITY)),
+        effort: least(of("effort")?),
+        velocity: least(of("velocity")?),
+        stiffness: of("stiffness")?,
+        dissipation: of("dissipation")?,
+    })
+}
+
+/// What a joint follows, by `mimic` in its axis since version 1.11, or by `drake:mimic`.
+fn mimics(joint: &Element, axis: Option<&Element>) -> Result<Option<Mimic>, Problem> {
+    if let Some(drake) = child(joint, "drake:mimic").map_err(at(joint))? {
+        let or = |name: &str, default| match drake.attribute(name) {
+            None => Ok(default),
+            Some(text) => parse_number(&format!("`drake:mimic` has {name} ="), text).map_err(at(drake)),
+        };
+        let joint = required(drake, "joint").map_err(at(drake))?.to_owned();
+        return Ok(Some(Mimic { joint, multiplier: or("multiplier", 1.0)?, offset: or("offset", 0.0)? }));
+    }
+    let Some(axis) = axis else { return Ok(None) };
+    let Some(mimic) = child(axis, "mimic").map_err(at(axis))? else { return Ok(None) };
+    let joint = required(mimic, "joint").map_err(at(mimic))?.to_owned();
+    let multiplier = number_or(mimic, "multiplier", 1.0)?;
+    let offset = number_or(mimic, "offset", 0.0)? - multiplier * number_or(mimic, "reference", 0.0)?;
+    Ok(Some(Mimic { joint, multiplier, offset }))
+}
