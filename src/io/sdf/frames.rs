@@ -18,8 +18,8 @@ struct Known<'a> {
     pose: &'a Pose,
     /// The frame that it is given in.
     relative_to: &'a str,
-    /// The frame that it moves with; itself for a link.
-    attached_to: &'a str,
+    /// The frame that it moves with; none for a link.
+    attached_to: Option<&'a str>,
     line: usize,
 }
 
@@ -41,14 +41,14 @@ impl<'a> Frames<'a> {
         let canonical = model.canonical_link.as_deref().unwrap_or(first);
         let mut frames = Self { known: HashMap::new(), canonical };
         for link in &model.links {
-            frames.add(&link.name, link.line, &link.pose, MODEL, &link.name)?;
+            frames.add(&link.name, link.line, &link.pose, MODEL, None)?;
         }
         for joint in &model.joints {
-            frames.add(&joint.name, joint.line, &joint.pose, &joint.child, &joint.child)?;
+            frames.add(&joint.name, joint.line, &joint.pose, &joint.child, Some(&joint.child))?;
         }
         for frame in &model.frames {
             let attached_to = frame.attached_to.as_deref().unwrap_or(MODEL);
-            frames.add(&frame.name, frame.line, &frame.pose, attached_to, attached_to)?;
+            frames.add(&frame.name, frame.line, &frame.pose, attached_to, Some(attached_to))?;
         }
         Ok(frames)
     }
@@ -59,7 +59,7 @@ impl<'a> Frames<'a> {
         line: usize,
         pose: &'a Pose,
         default: &'a str,
-        attached_to: &'a str,
+        attached_to: Option<&'a str>,
     ) -> Result<(), Problem> {
         let relative_to = pose.relative_to.as_deref().unwrap_or(default);
         if let Some(first) = self.known.insert(name, Known { pose, relative_to, attached_to, line }) {
@@ -116,10 +116,8 @@ impl<'a> Frames<'a> {
                 name = self.canonical;
             }
             let frame = self.find(name, line)?;
-            if frame.attached_to == name {
-                return Ok(name);
-            }
-            (name, line) = (frame.attached_to, frame.line);
+            let Some(next) = frame.attached_to else { return Ok(name) };
+            (name, line) = (next, frame.line);
         }
         Err((Some(line), format!("`{name}` is attached to itself, by way of other frames")))
     }
