@@ -157,14 +157,14 @@ pub(super) fn model(root: &Element) -> Result<Model, Problem> {
     if element.attribute("placement_frame").is_some() {
         return wrong(element, format!("{}: found placement_frame; leave it out", element.label()));
     }
-    if let Some(fixed) = child(element, "static").map_err(at(element))? {
-        if truth(fixed)? {
-            return wrong(
-                fixed,
-                "found static = true, so that its joints would not move; leave it out, a scene says base = \"fixed\""
-                    .to_owned(),
-            );
-        }
+    if let Some(fixed) = child(element, "static").map_err(at(element))?
+        && truth(fixed)?
+    {
+        return wrong(
+            fixed,
+            "found static = true, so that its joints would not move; leave it out, a scene says base = \"fixed\""
+                .to_owned(),
+        );
     }
     let own = pose(element)?;
     Ok(Model {
