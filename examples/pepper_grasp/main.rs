@@ -15,6 +15,7 @@
 
 #[path = "../support/cma_es.rs"]
 mod cma_es;
+#[path = "../support/film.rs"]
 mod film;
 #[path = "../support/grasp_trials.rs"]
 mod grasp_trials;
@@ -25,9 +26,11 @@ use std::time::Instant;
 
 use argmin::core::{CostFunction, Gradient};
 use isobar::report::Recorder;
+use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use cma_es::CmaEs;
+use film::{Block, View};
 
 use grasp_trials::{
     Failure, Grasp, Problem, ensemble, load, optimize, print_parameters, processor_time, row, tried,
@@ -35,6 +38,7 @@ use grasp_trials::{
 
 const GRASP: Grasp = Grasp { lift: 0.6, squeeze: 1 };
 const FOLDER: &str = "pepper_grasp";
+const VIEW: View = View { scale: 850.0, window: [-0.125, 0.125, -0.045, 0.30], around: 0.45, above: 0.25 };
 
 /// The head of a table whose rows begin with these columns.
 fn head(columns: &[&str]) {
@@ -136,7 +140,27 @@ fn film_strip(file: &str, path: &str) -> Result<(), Failure> {
     let mut recorder = Recorder::new(&all.test[0].model, 0.01).without_plots();
     let trajectory = motion.trajectory;
     trajectory.times.iter().zip(&trajectory.states).for_each(|(time, state)| recorder.add(*time, state));
-    film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4])
+    let colour = |name: &str, _: &Vector3<f64>| match name {
+        "pepper" => [245.0, 190.0, 20.0],
+        _ => [60.0, 130.0, 190.0],
+    };
+    let times = [0.0, 0.3, 0.6, 0.8, 1.0, 1.4];
+    film::write(path, &recorder.finish().film, &times, VIEW, &blocks(), colour)
+}
+
+/// What is drawn of the hand, and a part of the table.
+fn blocks() -> Vec<Block> {
+    let grey = [120.0, 120.0, 128.0];
+    let block = |body: &str, middle, half, colour| Block { body: body.to_owned(), middle, half, colour };
+    vec![
+        block("table", [0.0, 0.0, -0.004], [0.1, 0.12, 0.004], [200.0; 3]),
+        block("panda_hand", [0.0, 0.0, 0.03], [0.03, 0.1, 0.028], grey),
+        block("panda_hand", [0.0, 0.0, -0.02], [0.04, 0.04, 0.02], grey),
+        block("panda_leftfinger", [0.0, 0.027, 0.03], [0.01, 0.003, 0.03], grey),
+        block("panda_leftfinger", [0.0, 0.015, 0.006], [0.01, 0.015, 0.006], grey),
+        block("panda_rightfinger", [0.0, -0.027, 0.03], [0.01, 0.003, 0.03], grey),
+        block("panda_rightfinger", [0.0, -0.015, 0.006], [0.01, 0.015, 0.006], grey),
+    ]
 }
 
 /// The evolution strategy on the parameters of a file, from some seeds, for a number of generations.

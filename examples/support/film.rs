@@ -6,38 +6,38 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use isobar::geometry::SurfaceMesh;
-use isobar::report::Film;
+use isobar::report::{Film, PartKind};
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
 
-/// Pixels per metre, and samples of each pixel along either side.
-const SCALE: f64 = 850.0;
+/// Samples of each pixel along either side.
 const FINE: usize = 3;
-/// What a frame shows of the plane of the picture, m: right from and to, up from and to.
-const VIEW: [f64; 4] = [-0.125, 0.125, -0.045, 0.30];
 /// Width of the line between frames, pixels.
 const GAP: usize = 4;
 const BACKGROUND: [f64; 3] = [255.0, 255.0, 255.0];
 
-/// A box on a body that is drawn and touches nothing: the body's name, middle and half of the size.
-const DRAWN: [(&str, [f64; 3], [f64; 3]); 6] = [
-    ("panda_hand", [0.0, 0.0, 0.03], [0.03, 0.1, 0.028]),
-    ("panda_hand", [0.0, 0.0, -0.02], [0.04, 0.04, 0.02]),
-    ("panda_leftfinger", [0.0, 0.027, 0.03], [0.01, 0.003, 0.03]),
-    ("panda_leftfinger", [0.0, 0.015, 0.006], [0.01, 0.015, 0.006]),
-    ("panda_rightfinger", [0.0, -0.027, 0.03], [0.01, 0.003, 0.03]),
-    ("panda_rightfinger", [0.0, -0.015, 0.006], [0.01, 0.015, 0.006]),
-];
-
-/// Red, green and blue of a body that touches, and of what is only drawn.
-fn colour(name: &str) -> [f64; 3] {
-    match name {
-        "pepper" => [245.0, 190.0, 20.0],
-        "table" => [200.0, 200.0, 200.0],
-        _ => [60.0, 130.0, 190.0],
-    }
+/// From where a film is seen, and what of it.
+#[derive(Clone, Copy)]
+pub struct View {
+    /// Pixels per metre.
+    pub scale: f64,
+    /// What a frame shows of the plane of the picture, m: right from and to, up from and to.
+    pub window: [f64; 4],
+    /// Where the eye is: its angle about the vertical, from the x axis, and above the horizon, rad.
+    pub around: f64,
+    pub above: f64,
 }
-const DRAWN_COLOUR: [f64; 3] = [120.0, 120.0, 128.0];
+
+/// A box on a body that is drawn and touches nothing.
+#[derive(Clone)]
+pub struct Block {
+    pub body: String,
+    pub middle: [f64; 3],
+    /// Half of its size.
+    pub half: [f64; 3],
+    /// Red, green and blue.
+    pub colour: [f64; 3],
+}
 
 /// A picture with a depth for each sample.
 struct Canvas {
@@ -45,15 +45,16 @@ struct Canvas {
     height: usize,
     colours: Vec<[f64; 3]>,
     depths: Vec<f64>,
+    view: View,
     /// Right, up, and towards the eye.
     axes: [Vector3<f64>; 3],
 }
 
 impl Canvas {
-    fn new() -> Self {
-        let pixels = |from: f64, to: f64| ((to - from) * SCALE).round() as usize * FINE;
-        let (width, height) = (pixels(VIEW[0], VIEW[1]), pixels(VIEW[2], VIEW[3]));
-        let (around, above) = (0.45_f64, 0.25_f64);
+    fn new(view: View) -> Self {
+        let View { scale, window, around, above } = view;
+        let pixels = |from: f64, to: f64| ((to - from) * scale).round() as usize * FINE;
+        let (width, height) = (pixels(window[0], window[1]), pixels(window[2], window[3]));
         let eye = Vector3::new(above.cos() * around.cos(), above.cos() * around.sin(), above.sin());
         let right = Vector3::new(-around.sin(), around.cos(), 0.0);
         Self {
@@ -61,6 +62,7 @@ impl Canvas {
             height,
             colours: vec![BACKGROUND; width * height],
             depths: vec![f64::NEG_INFINITY; width * height],
+            view,
             axes: [right, eye.cross(&right), eye],
         }
     }
@@ -72,9 +74,9 @@ impl Canvas {
         let Some(normal) = normal.try_normalize(1e-12) else { return };
         let light = (eye + 0.8 * up - 0.6 * right).normalize();
         let bright = 0.35 + 0.65 * normal.dot(&light).abs();
-        let scale = SCALE * FINE as f64;
-        let seen =
-            corners.map(|c| [(c.dot(&right) - VIEW[0]) * scale, (VIEW[3] - c.dot(&up)) * scale, c.dot(&eye)]);
+        let scale = self.view.scale * FINE as f64;
+        let [left, _, _, top] = self.view.window;
+        let seen = corners.map(|c| [(c.dot(&right) - left) * scale, (top - c.dot(&up)) * scale, c.dot(&eye)]);
         let [a, b, c] = seen;
         let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
         if area.abs() < 1e-12 {
@@ -106,9 +108,16 @@ impl Canvas {
         }
     }
 
-    fn mesh(&mut self, mesh: &SurfaceMesh, pose: &RigidTransform, colour: [f64; 3]) {
+    /// A mesh, each triangle in the colour that its centroid has.
+    fn mesh(
+        &mut self,
+        mesh: &SurfaceMesh,
+        pose: &RigidTransform,
+        colour: impl Fn(&Vector3<f64>) -> [f64; 3],
+    ) {
         for t in &mesh.triangles {
-            self.triangle(t.map(|v| *pose * mesh.vertices[v as usize]), colour);
+            let corners = t.map(|v| mesh.vertices[v as usize]);
+            self.triangle(corners.map(|corner| *pose * corner), colour(&(corners.iter().sum::<Vector3<f64>>() / 3.0)));
         }
     }
 
@@ -141,22 +150,27 @@ fn block(middle: [f64; 3], half: [f64; 3]) -> SurfaceMesh {
     }
 }
 
-/// Writes the frames of a film at these times, in s, side by side.
-pub fn write(path: impl AsRef<Path>, film: &Film, times: &[f64]) -> Result<(), Box<dyn Error>> {
+/// Writes the frames of a film at these times, in s, side by side. `colour` is that of a body at a point of its
+/// surface, in its frame. Half-spaces are left out.
+pub fn write(
+    path: impl AsRef<Path>,
+    film: &Film,
+    times: &[f64],
+    view: View,
+    blocks: &[Block],
+    colour: impl Fn(&str, &Vector3<f64>) -> [f64; 3],
+) -> Result<(), Box<dyn Error>> {
     let mut frames = Vec::new();
     for time in times {
         let at = film.frames.partition_point(|frame| frame.time < time - 1e-9).min(film.frames.len() - 1);
-        let mut canvas = Canvas::new();
+        let mut canvas = Canvas::new(view);
         for (body, pose) in film.bodies.iter().zip(&film.frames[at].poses) {
             let pose = pose.transform();
-            if body.is_fixed {
-                // A part of the table.
-                canvas.mesh(&block([0.0, 0.0, -0.004], [0.1, 0.12, 0.004]), &pose, colour(&body.name));
-            } else {
-                body.parts.iter().for_each(|part| canvas.mesh(&part.surface, &pose, colour(&body.name)));
+            for part in body.parts.iter().filter(|part| part.kind != PartKind::HalfSpace) {
+                canvas.mesh(&part.surface, &pose, |point| colour(&body.name, point));
             }
-            for (_, middle, half) in DRAWN.iter().filter(|(name, ..)| *name == body.name) {
-                canvas.mesh(&block(*middle, *half), &pose, DRAWN_COLOUR);
+            for Block { middle, half, colour, .. } in blocks.iter().filter(|block| block.body == body.name) {
+                canvas.mesh(&block(*middle, *half), &pose, |_| *colour);
             }
         }
         frames.push(canvas.rows().collect::<Vec<_>>());
