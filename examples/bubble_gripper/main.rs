@@ -31,7 +31,7 @@ const LOOK: Look = Look {
     view: [-0.13, 0.15, -0.04, 0.47],
     eye: [0.6, 0.2],
     table: [0.11, 0.13],
-    colour: |name| match name {
+    colour: |name, _| match name {
         "plate" => [235.0, 225.0, 205.0],
         "table" => [200.0, 200.0, 200.0],
         "bar" => [150.0, 110.0, 80.0],

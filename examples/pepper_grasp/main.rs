@@ -44,7 +44,7 @@ const LOOK: Look = Look {
     view: [-0.125, 0.125, -0.045, 0.30],
     eye: [0.45, 0.25],
     table: [0.1, 0.12],
-    colour: |name| match name {
+    colour: |name, _| match name {
         "pepper" => [245.0, 190.0, 20.0],
         "table" => [200.0, 200.0, 200.0],
         _ => [60.0, 130.0, 190.0],

@@ -31,8 +31,8 @@ pub struct Look {
     pub eye: [f64; 2],
     /// Half of the size of the part of the table that is drawn, along x and y.
     pub table: [f64; 2],
-    /// Red, green and blue of a body that touches, by its name.
-    pub colour: fn(&str) -> [f64; 3],
+    /// Red, green and blue of a body that touches, by its name, at a point of it in its geometry's frame.
+    pub colour: fn(&str, &Vector3<f64>) -> [f64; 3],
     /// What is only drawn.
     pub drawn: &'static [Drawn],
 }
@@ -108,9 +108,17 @@ impl Canvas {
         }
     }
 
-    fn mesh(&mut self, mesh: &SurfaceMesh, pose: &RigidTransform, colour: [f64; 3]) {
+    /// Each triangle in the colour that its centroid has.
+    fn mesh(
+        &mut self,
+        mesh: &SurfaceMesh,
+        pose: &RigidTransform,
+        colour: impl Fn(&Vector3<f64>) -> [f64; 3],
+    ) {
         for t in &mesh.triangles {
-            self.triangle(t.map(|v| *pose * mesh.vertices[v as usize]), colour);
+            let corners = t.map(|v| mesh.vertices[v as usize]);
+            let centroid = corners.iter().sum::<Vector3<f64>>() / 3.0;
+            self.triangle(corners.map(|corner| *pose * corner), colour(&centroid));
         }
     }
 
@@ -145,21 +153,21 @@ fn block(middle: [f64; 3], half: [f64; 3]) -> SurfaceMesh {
 
 /// Writes the frames of a film at these times, in s, side by side. The body `table` is a half-space.
 pub fn write(path: impl AsRef<Path>, film: &Film, times: &[f64], look: &Look) -> Result<(), Box<dyn Error>> {
-    let colour = look.colour;
     let mut frames = Vec::new();
     for time in times {
         let at = film.frames.partition_point(|frame| frame.time < time - 1e-9).min(film.frames.len() - 1);
         let mut canvas = Canvas::new(look);
         for (body, pose) in film.bodies.iter().zip(&film.frames[at].poses) {
             let pose = pose.transform();
+            let colour = |point: &Vector3<f64>| (look.colour)(&body.name, point);
             if body.name == "table" {
                 let [x, y] = look.table;
-                canvas.mesh(&block([0.0, 0.0, -0.004], [x, y, 0.004]), &pose, colour(&body.name));
+                canvas.mesh(&block([0.0, 0.0, -0.004], [x, y, 0.004]), &pose, colour);
             } else {
-                body.parts.iter().for_each(|part| canvas.mesh(&part.surface, &pose, colour(&body.name)));
+                body.parts.iter().for_each(|part| canvas.mesh(&part.surface, &pose, colour));
             }
             for (_, middle, half) in look.drawn.iter().filter(|(name, ..)| *name == body.name) {
-                canvas.mesh(&block(*middle, *half), &pose, DRAWN_COLOUR);
+                canvas.mesh(&block(*middle, *half), &pose, |_| DRAWN_COLOUR);
             }
         }
         frames.push(canvas.rows().collect::<Vec<_>>());

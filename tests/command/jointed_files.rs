@@ -865,6 +865,30 @@ fn a_urdf_with_a_loop_or_joints_that_mimic_none_names_its_file() {
 }
 
 #[test]
+fn friction_of_joints_beyond_their_effort_is_told_and_can_be_replaced() {
+    let folder = Folder::new("joint-friction");
+    let drive = "drive = { position = { stiffness = 300, damping = 3 } }\n";
+    let scene = robot_scene(&folder, drive, BALL);
+    let limit = "<limit lower=\"-0.01\"";
+    folder.file("gripper.urdf", GRIPPER.replacen(limit, &format!("<dynamics friction=\"12\"/>{limit}"), 1));
+    let friction = |scene: &Scene| -> Vec<f64> {
+        scene.model.mechanism().joints().iter().map(|joint| joint.friction).collect()
+    };
+    let told = |scene: &Scene| scene.warnings.iter().find(|w| w.contains("joint_friction")).cloned();
+    let sticky = load(&folder, &scene);
+    assert_eq!(friction(&sticky), [12.0, 0.0]);
+    let warning = told(&sticky).expect("a warning");
+    assert!(warning.contains("robots[0].drive") && warning.contains("close left"), "{warning}");
+    assert!(!warning.contains("close right"), "{warning}");
+    let replaced = load(&folder, &scene.replace(drive, &format!("{drive}joint_friction = 0.5\n")));
+    assert_eq!((friction(&replaced), told(&replaced)), (vec![0.5, 0.5], None));
+    // Without drives nobody says what the file's friction is for.
+    assert_eq!(told(&load(&folder, &scene.replace(drive, ""))), None);
+    let error = message(&folder, &scene.replace(drive, "joint_friction = -1\n"));
+    assert!(error.contains("robots[0].joint_friction") && error.contains("at least 0"), "{error}");
+}
+
+#[test]
 fn a_robot_has_drives_on_all_its_joints_and_links_that_do_not_touch() {
     let folder = Folder::new("driven-robot");
     let drive = "drive = { position = { stiffness = 300, damping = 3 } }\npositions = { \"close left\" = 0.015, \"close right\" = 0.01 }\n";

@@ -9,7 +9,10 @@ mod spatula;
 
 use std::path::Path;
 
-use isobar::io::Scene;
+use isobar::check::{CheckSettings, CheckedParameter, Verdict, check_gradient};
+use isobar::io::{ProblemFile, Scene};
+use isobar::multibody::BodyPair;
+use nalgebra::Vector3;
 use pencil::{KNOTS, Task, UNTIL, pitch};
 use spatula::{Inertia, load, run, square_wave, use_bubble_mesh};
 
@@ -72,6 +75,39 @@ fn a_spatula_held_by_bubbles_turns_likewise() {
     let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/models/wsg_50/bubble.vtk"));
     assert_eq!(use_bubble_mesh(&mut bubbles, file).unwrap(), 212);
     assert_spatula_turns(&bubbles);
+}
+
+#[test]
+#[ignore = "needs the recordings and models in ../shared/data"]
+fn an_allegro_hand_holds_a_ball_and_its_costs_have_their_gradient() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/allegro_turn/problem.toml");
+    let mut file = ProblemFile::load(path).expect("a valid problem");
+    file.until = 0.1;
+    let problem = file.problem().expect("a problem");
+    let start = problem.variables(&file.start).expect("as many as there are");
+    let trajectory = problem.trajectory(&start).expect("simulates");
+    let last = trajectory.states.last().expect("states");
+    let ball = file.scene.model.body_index("ball").expect("a ball");
+    let tips = ["link_3_tip", "link_7_tip", "link_11_tip", "link_15_tip"];
+    for tip in tips {
+        let pair = BodyPair::of(ball, file.scene.model.body_index(tip).expect("a tip"));
+        assert!(file.scene.model.pairs_of(pair).count() == 1, "{tip}");
+    }
+    assert!((last.bodies[0].position - Vector3::new(0.0, 0.0, 0.1)).norm() < 1e-3, "it is held");
+
+    // The commands at the first knot: a number each.
+    let (_, gradient) = problem.cost_and_gradient(&start).expect("simulates");
+    let of = |i: usize| {
+        let control = &file.controls[i];
+        CheckedParameter { name: control.name.clone(), unit: control.range.scale, scale: control.range.scale }
+    };
+    let parameters: Vec<CheckedParameter> = (0..16).map(of).collect();
+    let cost = |x: &[f64]| problem.cost_alone(&[x, &start[16..]].concat());
+    let settings = CheckSettings::default();
+    let report = check_gradient("cost", &parameters, cost, &start[..16], &gradient[..16], &settings)
+        .expect("simulates");
+    assert!(report.passed(), "{report}");
+    assert!(report.count(Verdict::Ok) >= 12, "{report}");
 }
 
 /// The spatula is held in the high phase of the square wave, and turns in the low one.

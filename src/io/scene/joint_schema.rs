@@ -195,6 +195,10 @@ pub(in crate::io) struct RobotTable {
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[schemars(extend("x-unit" = "rad/s or m/s"))]
     pub velocities: BTreeMap<String, Coordinates>,
+    /// The Coulomb friction of each of its joints with one coordinate, instead of what its file says: some files have more
+    /// there than their drives' effort, and nothing moves.
+    #[schemars(extend("x-unit" = "N m or N", "x-default" = "that of the file"))]
+    pub joint_friction: Option<f64>,
     /// The material of each link that can touch other bodies, by the link's name in its file: the
     /// name of a material, or `rigid`.
     #[serde(default, deserialize_with = "map_without_duplicates")]

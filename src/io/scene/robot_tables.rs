@@ -92,6 +92,10 @@ pub(in crate::io) fn robot(
         }
     }
 
+    let replaced = t.joint_friction.map(|x| number(x, Range::AtLeastZero, &table.key("joint_friction")));
+    if let Some(friction) = replaced.transpose()? {
+        robot.joints.iter_mut().filter(|j| j.kind.is_single()).for_each(|j| j.friction = friction);
+    }
     let mut initial = initial_coordinates(t, &robot.joints, table)?;
     if let (BaseTable::Free, Some(base)) = (t.base, robot.joints.first()) {
         let given = initial.iter_mut().find(|i| i.joint == base.name);
@@ -109,6 +113,7 @@ pub(in crate::io) fn robot(
     }
     let mut warnings: Vec<Problem> =
         robot.warnings.iter().map(|warning| Problem::new(field.clone(), warning)).collect();
+    warnings.extend(locked_joints(t, &robot, table));
     let geometries = geometries(t, &robot, context, table, &mut warnings)?;
 
     let apart = match &t.srdf {
@@ -224,6 +229,21 @@ fn geometries(
     }
     warnings.extend(silent_links(t, robot, table));
     Ok(geometries)
+}
+
+/// What to say of joints whose friction is more than the effort of their drives.
+fn locked_joints(t: &RobotTable, robot: &RobotDescription, table: &FieldPath) -> Option<Problem> {
+    t.drive.as_ref()?;
+    let locked = robot.joints.iter().filter(|j| j.friction > 0.0 && j.friction >= j.limits.effort);
+    let names: Vec<&str> = locked.map(|j| j.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let message = format!(
+            "joints whose friction is not less than the effort of their drives do not move: {}; `joint_friction` replaces \
+             the friction of the file",
+            list(&names)
+        );
+        Problem::new(table.key("drive"), message)
+    })
 }
 
 /// What to say of links that could collide but have no material.
