@@ -232,8 +232,9 @@ fn write_results(
             .map_err(|source| Error::Write { path: path.display().to_string(), source })
     };
     let variables = &ensemble.task.variables;
-    let design = variables.design().iter().zip(variables.design_values(&report.optimum.values));
-    let design: Vec<(&str, f64)> = design.map(|(v, value)| (v.name.as_str(), *value)).collect();
+    let design = ensemble.design_names.iter().zip(variables.design_values(&report.optimum.values));
+    let design: Vec<(&str, f64)> =
+        design.flat_map(|(names, value)| names.iter().map(|name| (name.as_str(), *value))).collect();
     write("controllers.toml", &|out| {
         // Before the first table, in which it would be otherwise.
         if controllers.is_empty() {

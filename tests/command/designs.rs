@@ -65,6 +65,7 @@ lower = 0
 upper = 20
 [[model_parameters]]
 name = "materials.foam.hydroelastic_modulus"
+also = ["materials.wood.hydroelastic_modulus"]
 lower = 1e4
 upper = 1e6
 log = true
@@ -110,7 +111,9 @@ fn a_design_is_optimized_written_and_simulated() {
     let mut own = Scene::load(&scene).expect("a scene");
     let before = own.state.bodies[0].position.z;
     own.read_controllers(&controllers).expect("a design");
-    assert_eq!(own.model.materials()[0].material.hydroelastic_modulus, number(&parameters[0]["value"]));
+    for material in own.model.materials() {
+        assert_eq!(material.material.hydroelastic_modulus, number(&parameters[0]["value"]));
+    }
     let shift = own.state.bodies[0].position.z - before;
     assert!((shift - number(&parameters[1]["value"])).abs() < 1e-16, "{shift}");
     let csv = folder.0.join("motion.csv");
@@ -141,6 +144,11 @@ fn bad_designs_are_told_by_field_and_line() {
             "model_parameters[1].name: found `materials.foam.hydroelastic_modulus` twice",
         ),
         ("[[costs]]\nposition", varied, "which `vary` changes; what is optimized is the same in all members"),
+        (
+            "also = [\"materials.wood.hydroelastic_modulus\"]",
+            "also = [\"materials.foam.hydroelastic_modulus\"]",
+            "design variable 0: its parameter foam.hydroelastic_modulus is that of another variable",
+        ),
         ("lower = -0.01", "lower = 0.02", "model_parameters[1].lower: found 0.02, above `upper`"),
         (
             "upper = 0.01",

@@ -97,7 +97,8 @@ impl Scene {
             return Ok(());
         }
         let root = FieldPath::root();
-        let design = design(&self.model, values.keys().map(String::as_str), &root)?;
+        let names = values.keys().map(|name| std::iter::once(name.as_str()));
+        let design = design(&self.model, names, &root)?;
         let values: Vec<f64> = values.values().copied().collect();
         (self.model, self.state) = design
             .at(&self.model, &self.state, &values)

@@ -11,7 +11,7 @@ use crate::io::problem::controls::OptimizedControl;
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variations};
 use crate::io::problem::ensemble_schema::EnsembleTable;
-use crate::io::problem::optimized_numbers::{design, design_variables, tuned_parameters};
+use crate::io::problem::optimized_numbers::{design, design_variables, names, tuned_parameters};
 use crate::io::problem::schema::{CostTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
@@ -38,6 +38,8 @@ pub struct ProblemEnsemble {
     pub success: Vec<Objective>,
     /// Values of the variables to start from: values at knots, then parameters of controllers and of the model.
     pub start: Vec<f64>,
+    /// For each variable of the design the names of all that take its value.
+    pub(crate) design_names: Vec<Vec<String>>,
     /// What the file says of members, which tells the ensemble from others of the same scene.
     pub(in crate::io) definition: String,
 }
@@ -115,7 +117,9 @@ pub(in crate::io) fn ensemble(
     let training = made(Draws::Training, settings.members)?.into_iter().map(|(member, _)| member).collect();
     let (test, success) = made(Draws::Test, settings.test)?.into_iter().unzip();
     let definition = format!("{:?} {varied:?}", table.ensemble);
-    Ok(ProblemEnsemble { task, training, test, success, start, definition })
+    let of = |t| names(t).map(str::to_owned).collect();
+    let design_names = table.model_parameters.iter().map(of).collect();
+    Ok(ProblemEnsemble { task, training, test, success, start, design_names, definition })
 }
 
 /// The most members that there may be: more are a mistake.
@@ -192,8 +196,8 @@ impl MemberMaker<'_> {
         let controls = Controls::of_commands(&scene.commands, self.times);
         let kind = if draws == Draws::Test { "test member" } else { "member" };
         let name = format!("{kind} {member}");
-        let names = table.model_parameters.iter().map(|t| t.name.as_str());
-        let design = design(&scene.model, names, &FieldPath::root()).map_err(located)?;
+        let named = table.model_parameters.iter().map(names);
+        let design = design(&scene.model, named, &FieldPath::root()).map_err(located)?;
         let (model, initial) = (scene.model.clone(), scene.state.clone());
         let residuals = objective;
         Ok((EnsembleMember { name, model, initial, controllers, controls, design, residuals }, success))

@@ -17,6 +17,9 @@ pub(in crate::io) struct NumberTable {
     /// `materials.pad.hydroelastic_modulus`, `bodies.pad.geometries[0].scale` or `actuators.lift.stiffness`; and
     /// `bodies.ball.shift[0]` or `joints.lift.shift`, by how much more a body or a joint is moved at the start.
     pub name: String,
+    /// Further parameters of the model that take the same value, such as the sizes of both pads.
+    #[serde(default)]
+    pub also: Vec<String>,
     /// Smallest value.
     #[schemars(extend("x-default" = "none"))]
     pub lower: Option<f64>,

@@ -37,6 +37,11 @@ pub(super) fn tuned_parameters(
         if tuned.iter().any(|other| other.index == places.start) {
             return Err(twice(t, &table));
         }
+        if !t.also.is_empty() {
+            let message =
+                "found for a parameter of a controller; only those of the model have others with their value";
+            return Err(Problem::new(table.key("also"), message));
+        }
         let range = range(t, &table)?;
         for index in places.clone() {
             check_log(t, scene.controller_parameters()[index], &table)?;
@@ -63,12 +68,11 @@ pub(super) fn design_variables(
         if variables.iter().any(|(other, _)| other.name == t.name) {
             return Err(twice(t, &table));
         }
-        if varied.iter().flat_map(|vary| vary.field.all()).any(|field| *field == t.name) {
-            let message = format!(
-                "found `{}`, which `vary` changes; what is optimized is the same in all members",
-                t.name
-            );
-            return Err(Problem::new(table.key("name"), message));
+        let fields: Vec<&String> = varied.iter().flat_map(|vary| vary.field.all()).collect();
+        if let Some(name) = names(t).find(|name| fields.iter().any(|field| field == name)) {
+            let message =
+                format!("found `{name}`, which `vary` changes; what is optimized is the same in all members");
+            return Err(Problem::new(table.key(if name == t.name { "name" } else { "also" }), message));
         }
         let parameters =
             parameters_at(&scene.model, &t.name).map_err(|error| Problem::new(table.key("name"), error))?;
@@ -80,19 +84,29 @@ pub(super) fn design_variables(
         variables.push((DesignVariable { name: t.name.clone(), range, log: t.log }, value));
     }
     // Two names may be of the same parameter.
-    design(&scene.model, variables.iter().map(|(variable, _)| variable.name.as_str()), root)?;
+    design(&scene.model, tables.iter().map(names), root)?;
     Ok(variables)
 }
 
-/// What parameters with these names are in a model.
-pub(in crate::io) fn design<'n>(
+/// The names of all that takes the value of a number.
+pub(super) fn names(t: &NumberTable) -> impl Iterator<Item = &str> {
+    std::iter::once(t.name.as_str()).chain(t.also.iter().map(String::as_str))
+}
+
+/// What the variables of a design are in a model, each given by the names of its parameters.
+pub(super) fn design<'n, N: Iterator<Item = &'n str>>(
     model: &Model,
-    names: impl Iterator<Item = &'n str>,
+    variables: impl Iterator<Item = N>,
     root: &FieldPath,
 ) -> Result<Design, Problem> {
-    let field = root.key(OF_MODEL);
-    let parameters = names.map(|name| parameters_at(model, name)).collect::<Result<Vec<_>, _>>();
-    parameters.and_then(|all| Design::new(model, all)).map_err(|error| Problem::new(field, error))
+    let of = |names: N| -> Result<Vec<_>, _> {
+        let all = names.map(|name| parameters_at(model, name)).collect::<Result<Vec<_>, _>>()?;
+        Ok(all.concat())
+    };
+    let parameters = variables.map(of).collect::<Result<Vec<_>, _>>();
+    parameters
+        .and_then(|all| Design::new(model, all))
+        .map_err(|error| Problem::new(root.key(OF_MODEL), error))
 }
 
 fn twice(t: &NumberTable, table: &FieldPath) -> Problem {
