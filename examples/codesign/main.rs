@@ -9,8 +9,9 @@
 mod grasp_trials;
 
 use grasp_trials::{Failure, Grasp, ensemble, load, optimize, print_parameters, row, tried};
-use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables};
-use isobar::optimize::trajectory::TrajectoryOptimum;
+use isobar::optimize::checkpoint::NoStore;
+use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables, optimize_ensemble};
+use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum};
 
 const GRASP: Grasp = Grasp { lift: 0.4, squeeze: 1 };
 
@@ -50,11 +51,8 @@ fn main() -> Result<(), Failure> {
         let problem = EnsembleProblem::new(&task, &all.training);
         let mut start = best.values.clone();
         start[first..].copy_from_slice(&[modulus, scale]);
-        let none = None::<
-            isobar::optimize::trajectory::TrajectoryCheckpoints<isobar::optimize::checkpoint::NoStore>,
-        >;
-        let found =
-            isobar::optimize::ensemble::optimize_ensemble(&problem, &start, &file.settings, none, None)?;
+        let none = None::<TrajectoryCheckpoints<NoStore>>;
+        let found = optimize_ensemble(&problem, &start, &file.settings, none, None)?;
         tell(name, &task, &found)?;
     }
     Ok(())
