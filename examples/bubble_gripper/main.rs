@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bubble_gripper");
     let file = ProblemFile::load(folder.join("problem.toml"))?;
     println!(
-        "| | lifts it | rise (mm) | slip (mm) | mean force while lifting (N) | mean force (N) | cost |\n|---|---|---|---|---|---|---|"
+        "| | holds | rise (mm) | slip (mm) | mean force while lifting (N) | mean force (N) | cost |\n|---|---|---|---|---|---|---|"
     );
     for force in [2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0] {
         Lift::new(&file, &vec![force; file.start.len()])?.row(&format!("{force} N"));

@@ -6,54 +6,8 @@ use isobar::io::ProblemFile;
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::press::PRESS;
 use crate::{isobar, text};
-
-/// A pad that presses a ball against a wall.
-const SCENE: &str = r#"
-gravity = [0, 0, -2.0]
-[materials.foam]
-hydroelastic_modulus = 8e4
-dissipation = 3.0
-friction = 0.6
-[materials.wood]
-hydroelastic_modulus = 4e5
-dissipation = 1.0
-friction = 0.4
-[solver]
-kind = "lagged"
-time_step = 5e-3
-[[bodies]]
-name = "wall"
-fixed = true
-translation = [0.068, 0, 0]
-[[bodies.geometries]]
-shape = { box = { size = [0.08, 0.1, 0.1] } }
-material = "wood"
-[[bodies]]
-name = "pad"
-mass = 0.2
-[bodies.joint]
-type = "prismatic"
-axis = [1, 0, 0]
-translation = [-0.038, 0, 0]
-damping = 5
-[[bodies.geometries]]
-shape = { box = { size = [0.02, 0.05, 0.05] } }
-material = "foam"
-[[bodies]]
-name = "ball"
-density = 700
-translation = [0, 0.001, -0.002]
-rpy = [0.3, -0.2, 0.5]
-[[bodies.geometries]]
-shape = { sphere = { radius = 0.03, resolution = 0.025 } }
-material = "foam"
-[[actuators]]
-name = "press"
-joints = ["pad"]
-drive = "force"
-command = 3.0
-"#;
 
 const PROBLEM: &str = r#"scene = "scene.toml"
 until = 0.05
@@ -88,7 +42,7 @@ max_iterations = 3
 #[test]
 fn a_design_is_optimized_written_and_simulated() {
     let folder = Folder::new("design-command");
-    let scene = folder.file("scene.toml", SCENE);
+    let scene = folder.file("scene.toml", PRESS);
     let problem = folder.file("problem.toml", PROBLEM);
     let out = folder.0.join("out");
     let run = |arguments: &[&str]| {
@@ -132,7 +86,7 @@ fn a_design_is_optimized_written_and_simulated() {
 #[test]
 fn bad_designs_are_told_by_field_and_line() {
     let folder = Folder::new("bad-designs");
-    folder.file("scene.toml", SCENE);
+    folder.file("scene.toml", PRESS);
     let varied = "[ensemble]\nmembers = 2\n[[vary]]\nfield = \"materials.foam.hydroelastic_modulus\"\n\
                   factor = { uniform = [0.5, 2] }\n[[costs]]\nposition";
     for (old, new, expected) in [

@@ -52,6 +52,8 @@ mod visuals;
 mod checked_scenes;
 #[path = "../support/folder.rs"]
 mod folder;
+#[path = "../support/press.rs"]
+mod press;
 
 /// Runs the command.
 fn isobar<S: AsRef<OsStr>>(arguments: &[S]) -> Output {

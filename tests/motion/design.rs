@@ -1,6 +1,7 @@
 //! Designs: numbers of the model and of the initial state that are optimized with the controls.
 
 use crate::folder::Folder;
+use crate::press::PRESS;
 use argmin::core::{CostFunction, Gradient};
 use isobar::io::{ProblemFile, Scene};
 use isobar::multibody::Parameter;
@@ -15,55 +16,6 @@ use isobar::optimize::trajectory::{ControlRange, TrajectoryCheckpoints, Trajecto
 use isobar::rollout::{ControlKnots, ControlLaw, Controls, KnotInterpolation, SimulationSettings};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 use nalgebra::Vector3;
-
-/// A pad on a joint with friction that presses a ball, which is free, against a wall.
-const PRESS: &str = r#"
-gravity = [0, 0, -2.0]
-[materials.foam]
-hydroelastic_modulus = 8e4
-dissipation = 3.0
-friction = 0.6
-[materials.wood]
-hydroelastic_modulus = 4e5
-dissipation = 1.0
-friction = 0.4
-[solver]
-kind = "lagged"
-time_step = 2e-3
-[[bodies]]
-name = "wall"
-fixed = true
-translation = [0.068, 0, 0]
-[[bodies.geometries]]
-shape = { box = { size = [0.08, 0.1, 0.1] } }
-material = "wood"
-[[bodies]]
-name = "pad"
-mass = 0.2
-[bodies.joint]
-type = "prismatic"
-axis = [1, 0, 0]
-translation = [-0.038, 0, 0]
-damping = 5
-friction = 0.3
-stiction_velocity = 0.02
-[[bodies.geometries]]
-shape = { box = { size = [0.02, 0.05, 0.05] } }
-material = "foam"
-[[bodies]]
-name = "ball"
-density = 700
-translation = [0, 0.001, -0.002]
-rpy = [0.3, -0.2, 0.5]
-[[bodies.geometries]]
-shape = { sphere = { radius = 0.03, resolution = 0.025 } }
-material = "foam"
-[[actuators]]
-name = "press"
-joints = ["pad"]
-drive = "force"
-command = 3.0
-"#;
 
 fn scene() -> Scene {
     let folder = Folder::new("press");

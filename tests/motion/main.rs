@@ -52,5 +52,7 @@ mod mechanisms;
 mod moving_bodies;
 #[path = "../support/own_law.rs"]
 mod own_law;
+#[path = "../support/press.rs"]
+mod press;
 #[path = "../support/step_scenes.rs"]
 mod step_scenes;

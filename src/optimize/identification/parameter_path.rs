@@ -84,8 +84,8 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// one at the start (a component of a rotation vector in W, rad), and `gravity[AXIS]`; rows, columns and axes are 0, 1 or 2.
 ///
 /// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `spring.stiffness`,
-/// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD `stiffness`, `damping` or `effort` are those of joints and
-/// drives that have them.
+/// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD
+/// `stiffness`, `damping` or `effort` are those of joints and drives that have them.
 ///
 /// `loads.NAME.FIELD`, or `loads[INDEX].FIELD` of a load without a name, with FIELD `force[AXIS]` of a constant force,
 /// `force.values[KNOT][AXIS]` of one with times, `force.mean[AXIS]`, `force.sine[AXIS]` and `force.cosine[AXIS]` of a
