@@ -48,7 +48,6 @@ mod sensor;
 mod shape_mass;
 mod size;
 mod state;
-mod surface_points;
 pub mod tree;
 
 pub use crate::spatial::{MassProperties, MassPropertiesError};

@@ -3,11 +3,11 @@
 
 use nalgebra::Vector3;
 
-use super::contact_forces::PairWorkspace;
+use super::contact_forces::{PairWorkspace, with_pair};
 use super::kinematics::BodyFrame;
 use super::model::Model;
 use super::pair::BodyPair;
-use super::surface_points::{for_each_point, for_each_surface_polygon};
+use crate::contact::{SurfaceReading, surface_reading};
 use crate::scalar::Scalar;
 
 /// A contact patch between two bodies A and B, summed over their geometries.
@@ -25,6 +25,20 @@ pub struct PatchReading<T = f64> {
     pub slip: Vector3<T>,
 }
 
+/// The readings of all pairs of geometries of two bodies together, at these frames; `None` where none of them touch.
+pub(super) fn body_pair_reading<T: Scalar>(
+    model: &Model<T>,
+    frames: &[BodyFrame<T>],
+    bodies: BodyPair,
+    workspace: &mut PairWorkspace,
+) -> Option<SurfaceReading<T>> {
+    let scratch = &mut workspace.of_threads(1)[0];
+    let readings = model.pairs_of(bodies).filter_map(|pair| {
+        with_pair(model, frames, pair, |query| surface_reading(query, &model.contact, scratch))
+    });
+    readings.reduce(SurfaceReading::with)
+}
+
 impl<T: Scalar> Model<T> {
     /// The contact patch of two bodies at these frames (see [`Model::update_frames`]); `None` where they do not
     /// touch.
@@ -38,29 +52,17 @@ impl<T: Scalar> Model<T> {
         bodies: BodyPair,
         workspace: &mut PairWorkspace,
     ) -> Option<PatchReading<T>> {
-        let zero = T::from(0.0);
-        let (mut force, mut area) = (zero, zero);
-        let (mut moment, mut normals) = (Vector3::from_element(zero), Vector3::from_element(zero));
-        for_each_surface_polygon(self, frames, bodies, workspace, |_, polygon, width| {
-            for_each_point(self, polygon, width, |point| {
-                area += point.area;
-                normals += polygon.normal * point.area;
-                moment += point.position * point.area;
-                force += point.pressure * point.area;
-            });
-        });
-        if area.real() <= 0.0 {
-            return None;
-        }
-        let centroid = moment * area.recip();
+        let sum = body_pair_reading(self, frames, bodies, workspace)?;
+        let SurfaceReading { area, first_moment, normal, force, .. } = sum;
+        let centroid = first_moment * area.recip();
         let (a, b) = (&frames[bodies.a], &frames[bodies.b]);
         let at = |frame: &BodyFrame<T>| frame.velocity.shifted(&(centroid - frame.pose.translation));
         let velocity = at(a).translational - at(b).translational;
-        let square = normals.dot(&normals);
+        let square = normal.dot(&normal);
         // Rounding of cancelled normals must not decide on a direction.
         let has_normal = square.real() > (1e-12 * area.real() * area.real()).max(f64::MIN_POSITIVE);
         let along =
-            if has_normal { normals * (normals.dot(&velocity) * square.recip()) } else { normals * zero };
+            if has_normal { normal * (normal.dot(&velocity) * square.recip()) } else { Vector3::zeros() };
         Some(PatchReading { force, area, centroid, slip: velocity - along })
     }
 }

@@ -7,9 +7,8 @@ use super::contact_forces::{BodyPairContact, PairWorkspace};
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::pair::{BodyPair, GeometryPair};
+use super::patch_reading::body_pair_reading;
 use super::state::State;
-use super::surface_points::{for_each_point, for_each_surface_polygon};
-use crate::contact::onset;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
@@ -121,25 +120,11 @@ impl<T: Scalar> Model<T> {
     ) -> Vector3<T> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
-        let zero = T::from(0.0);
-        let (mut sum, mut force) = (Vector3::from_element(zero), zero);
         let bodies = BodyPair::of(on, from);
-        for_each_surface_polygon(self, frames, bodies, contact, |query, polygon, width| {
-            for_each_point(self, polygon, width, |point| {
-                let at = |origin: &Vector3<T>| point.position - origin;
-                let velocity = query.v_wa.shifted(&at(&query.x_wa.translation)).translational
-                    - query.v_wb.shifted(&at(&query.x_wb.translation)).translational;
-                let along = velocity - polygon.normal * velocity.dot(&polygon.normal);
-                let weight = point.pressure * point.area;
-                force += weight;
-                sum += along * weight;
-            });
-        });
-        if force.real() <= 0.0 {
-            return Vector3::from_element(zero);
-        }
-        let is_a = bodies.a == on;
-        sum * (if is_a { force.recip() } else { -force.recip() })
+        let of_a = body_pair_reading(self, frames, bodies, contact)
+            .filter(|reading| reading.force.real() > 0.0)
+            .map_or(Vector3::zeros(), |reading| reading.slip * reading.force.recip());
+        if bodies.a == on { of_a } else { -of_a }
     }
 
     /// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
@@ -154,20 +139,8 @@ impl<T: Scalar> Model<T> {
     ) -> Option<PairPressure<T>> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
-        let zero = T::from(0.0);
-        let (mut largest, mut force, mut area) = (zero, zero, zero);
-        for_each_surface_polygon(self, frames, bodies, contact, |_, polygon, width| {
-            for &p in polygon.pressures {
-                let acting = onset(p, width).0;
-                if acting.real() > largest.real() {
-                    largest = acting;
-                }
-            }
-            for_each_point(self, polygon, width, |point| {
-                area += point.area;
-                force += point.pressure * point.area;
-            });
-        });
-        (area.real() > 0.0).then(|| PairPressure { largest, mean: force * area.recip(), area })
+        let reading = body_pair_reading(self, frames, bodies, contact)?;
+        let mean = reading.force * reading.area.recip();
+        Some(PairPressure { largest: reading.largest, mean, area: reading.area })
     }
 }

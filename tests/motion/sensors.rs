@@ -2,7 +2,7 @@
 
 use crate::jointed_scene;
 use isobar::contact::SurfaceRepresentation;
-use isobar::multibody::{BodyPair, Model, NamedMaterial, SensorWorkspace, State};
+use isobar::multibody::{BodyPair, Model, NamedMaterial, PairWorkspace, SensorWorkspace, State};
 use isobar::scalar::{DualArray, Scalar};
 
 /// The ball and a finger, in the order of the model.
@@ -19,6 +19,9 @@ fn readings<T: Scalar>(model: &Model<T>, state: &State<T>, bodies: BodyPair) -> 
     let contact = model.pair_contact(state, bodies, &mut workspace);
     let on_b = model.contact_wrench(state, bodies.b, bodies.a, &mut workspace);
     let pressure = model.pair_pressure(state, bodies, &mut workspace).expect("they touch");
+    let (mut frames, mut pairs) = (Vec::new(), PairWorkspace::default());
+    model.body_frames(state, &mut frames);
+    let patch = model.patch_reading(&frames, bodies, &mut pairs).expect("they touch");
     let elbow = model.mechanism().joint_index("elbow").expect("a joint");
     let wrist = model.mechanism().joint_index("wrist").expect("a joint");
     vec![
@@ -36,6 +39,9 @@ fn readings<T: Scalar>(model: &Model<T>, state: &State<T>, bodies: BodyPair) -> 
         contact.centroid.expect("they touch").as_slice().to_vec(),
         vec![pressure.largest, pressure.mean],
         vec![pressure.area],
+        model.pair_slip(state, bodies.b, bodies.a, &mut workspace).as_slice().to_vec(),
+        vec![patch.force],
+        patch.slip.as_slice().to_vec(),
     ]
 }
 

@@ -10,6 +10,7 @@ pub(in crate::contact) mod one_sided;
 pub(in crate::contact) mod polygon_derivatives;
 pub(in crate::contact) mod polygon_traction;
 pub(in crate::contact) mod skirt_onset;
+pub(in crate::contact) mod surface_reading;
 pub(in crate::contact) mod traction;
 pub(in crate::contact) mod vjp;
 pub(in crate::contact) mod wrench;
