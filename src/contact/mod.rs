@@ -42,7 +42,9 @@ mod surface;
 
 pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features, is_still_over};
 pub use force::energy::contact_energy;
+pub(crate) use force::jvp::contact_lifted_with;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
+pub(crate) use force::known_contact::KnownContact;
 pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};
 pub use force::skirt_onset::onset;
 pub(crate) use force::surface_reading::{SurfaceReading, surface_reading};

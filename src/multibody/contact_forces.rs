@@ -8,7 +8,7 @@ use super::kinematics::BodyFrame;
 use super::model::Model;
 use super::pair::{GeometryPair, collider};
 use crate::contact::{
-    ContactPair, ContactPatch, Workspace, contact_energy, contact_jacobian, contact_lifted,
+    ContactPair, ContactPatch, KnownContact, Workspace, contact_energy, contact_jacobian, contact_lifted_with,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -22,6 +22,8 @@ pub struct PairWorkspace {
     threads: Vec<Workspace>,
     /// Where the surfaces lie that each thread has found.
     found: Vec<FoundSurfaces>,
+    /// What is known of the contacts that were read last.
+    known: Vec<(GeometryPair, KnownContact)>,
 }
 
 impl PairWorkspace {
@@ -31,6 +33,16 @@ impl PairWorkspace {
             self.threads.resize_with(count, Workspace::default);
         }
         &mut self.threads[..count]
+    }
+
+    /// The scratch of one thread, and what is known of a pair.
+    pub(super) fn of_pair(&mut self, pair: &GeometryPair) -> (&mut Workspace, &mut KnownContact) {
+        let place = self.known.iter().position(|(of, _)| of == pair).unwrap_or_else(|| {
+            self.known.push((*pair, KnownContact::default()));
+            self.known.len() - 1
+        });
+        self.of_threads(1);
+        (&mut self.threads[0], &mut self.known[place].1)
     }
 
     /// The scratch of `count` threads, and where they write down what they find.
@@ -76,8 +88,9 @@ pub(super) fn pair_wrench<T: Scalar>(
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,
     workspace: &mut Workspace,
+    known: Option<&mut KnownContact>,
 ) -> Option<SpatialForce<T>> {
-    Some(patch(model, frames, pair, workspace)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
+    Some(patch(model, frames, pair, workspace, known)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
 }
 
 /// The number of threads that evaluate this many pairs, and how many pairs each takes.
@@ -92,9 +105,10 @@ fn patch<T: Scalar>(
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,
     workspace: &mut Workspace,
+    known: Option<&mut KnownContact>,
 ) -> Option<ContactPatch<T>> {
     // The pairs of a model can touch: it has checked them.
-    with_pair(model, frames, pair, |query| contact_lifted(query, &model.contact, workspace))
+    with_pair(model, frames, pair, |query| contact_lifted_with(query, &model.contact, workspace, known))
         .unwrap_or_default()
 }
 
@@ -133,9 +147,9 @@ impl<T: Scalar> Model<T> {
             max_pressure: 0.0,
         };
         let mut moment = Vector3::from_element(zero);
-        let scratch = &mut workspace.of_threads(1)[0];
         for pair in pairs {
-            let Some(patch) = patch(self, frames, pair, scratch) else { continue };
+            let (scratch, known) = workspace.of_pair(pair);
+            let Some(patch) = patch(self, frames, pair, scratch, Some(known)) else { continue };
             sum.wrench_on_a += patch.wrench_on_a.shifted(&-offset_a(self, frames, pair));
             sum.area += patch.area;
             sum.faces += patch.faces;
@@ -157,10 +171,10 @@ impl<T: Scalar> Model<T> {
         pairs: &[GeometryPair],
         workspace: &mut PairWorkspace,
     ) -> SpatialForce<T> {
-        let scratch = &mut workspace.of_threads(1)[0];
         let mut sum = SpatialForce::zero();
         for pair in pairs {
-            let Some(on_a) = pair_wrench(self, frames, pair, scratch) else { continue };
+            let (scratch, known) = workspace.of_pair(pair);
+            let Some(on_a) = pair_wrench(self, frames, pair, scratch, Some(known)) else { continue };
             if pair.bodies.a == body {
                 sum += on_a;
             } else {

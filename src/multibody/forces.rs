@@ -81,7 +81,7 @@ impl<T: Scalar> Model<T> {
         wrenches.resize(candidates.len(), None);
         let frames = &frames[..];
         let wrench = |pair: usize, scratch: &mut Workspace, found: &mut FoundSurfaces| {
-            let wrench = pair_wrench(self, frames, &self.pairs[pair], scratch);
+            let wrench = pair_wrench(self, frames, &self.pairs[pair], scratch, None);
             found.push(if wrench.is_some() { scratch.found() } else { &[] });
             wrench
         };

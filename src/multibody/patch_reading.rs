@@ -25,21 +25,22 @@ pub struct PatchReading<T = f64> {
     pub slip: Vector3<T>,
 }
 
-/// The readings of all pairs of geometries of two bodies together, at these frames; `None` where none of them touch.
-pub(super) fn body_pair_reading<T: Scalar>(
-    model: &Model<T>,
-    frames: &[BodyFrame<T>],
-    bodies: BodyPair,
-    workspace: &mut PairWorkspace,
-) -> Option<SurfaceReading<T>> {
-    let scratch = &mut workspace.of_threads(1)[0];
-    let readings = model.pairs_of(bodies).filter_map(|pair| {
-        with_pair(model, frames, pair, |query| surface_reading(query, &model.contact, scratch))
-    });
-    readings.reduce(SurfaceReading::with)
-}
-
 impl<T: Scalar> Model<T> {
+    /// The readings of all pairs of geometries of two bodies together, at these frames; `None` where none of them
+    /// touch.
+    pub(crate) fn surface_reading(
+        &self,
+        frames: &[BodyFrame<T>],
+        bodies: BodyPair,
+        workspace: &mut PairWorkspace,
+    ) -> Option<SurfaceReading<T>> {
+        let readings = self.pairs_of(bodies).filter_map(|pair| {
+            let (scratch, known) = workspace.of_pair(pair);
+            with_pair(self, frames, pair, |query| surface_reading(query, &self.contact, scratch, known))
+        });
+        readings.reduce(SurfaceReading::with)
+    }
+
     /// The contact patch of two bodies at these frames (see [`Model::update_frames`]); `None` where they do not
     /// touch.
     ///
@@ -52,8 +53,8 @@ impl<T: Scalar> Model<T> {
         bodies: BodyPair,
         workspace: &mut PairWorkspace,
     ) -> Option<PatchReading<T>> {
-        let sum = body_pair_reading(self, frames, bodies, workspace)?;
-        let SurfaceReading { area, first_moment, normal, force, .. } = sum;
+        let reading = self.surface_reading(frames, bodies, workspace)?;
+        let SurfaceReading { area, first_moment, normal, force, .. } = reading;
         let centroid = first_moment * area.recip();
         let (a, b) = (&frames[bodies.a], &frames[bodies.b]);
         let at = |frame: &BodyFrame<T>| frame.velocity.shifted(&(centroid - frame.pose.translation));

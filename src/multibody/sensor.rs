@@ -7,7 +7,6 @@ use super::contact_forces::{BodyPairContact, PairWorkspace};
 use super::kinematics::{BodyFrame, JointKinematics};
 use super::model::Model;
 use super::pair::{BodyPair, GeometryPair};
-use super::patch_reading::body_pair_reading;
 use super::state::State;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -121,10 +120,8 @@ impl<T: Scalar> Model<T> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
         let bodies = BodyPair::of(on, from);
-        let of_a = body_pair_reading(self, frames, bodies, contact)
-            .filter(|reading| reading.force.real() > 0.0)
-            .map_or(Vector3::zeros(), |reading| reading.slip * reading.force.recip());
-        if bodies.a == on { of_a } else { -of_a }
+        let reading = self.surface_reading(frames, bodies, contact);
+        reading.map_or(Vector3::zeros(), |reading| reading.mean_slip(bodies.a == on))
     }
 
     /// The pressure on the contact surfaces of two bodies; `None` where they do not touch.
@@ -139,7 +136,7 @@ impl<T: Scalar> Model<T> {
     ) -> Option<PairPressure<T>> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
-        let reading = body_pair_reading(self, frames, bodies, contact)?;
+        let reading = self.surface_reading(frames, bodies, contact)?;
         let mean = reading.force * reading.area.recip();
         Some(PairPressure { largest: reading.largest, mean, area: reading.area })
     }

@@ -2,9 +2,8 @@
 
 use nalgebra::Vector3;
 
-use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, SensorWorkspace, rotation_between,
-};
+use crate::contact::SurfaceReading;
+use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, rotation_between};
 use crate::optimize::error::ProblemError;
 use crate::rollout::Moment;
 use crate::scalar::Scalar;
@@ -196,24 +195,34 @@ impl Measured {
             Quantity::AngularVelocity { body } => frames.at(moment)[body].velocity.rotational,
             Quantity::ContactForce { on, .. } => self.wrench(moment, frames, on).translational,
             Quantity::ContactTorque { on, .. } => self.wrench(moment, frames, on).rotational,
-            Quantity::ContactArea { on, from } | Quantity::LargestPressure { on, from } => {
-                let (bodies, workspace) = (BodyPair::of(on, from), &mut SensorWorkspace::default());
-                let pressure = moment.model.pair_pressure(moment.state, bodies, workspace);
-                single(pressure.map_or(T::from(0.0), |pressure| match self.quantity {
-                    Quantity::ContactArea { .. } => pressure.area,
-                    _ => pressure.largest,
-                }))
-            }
+            Quantity::ContactArea { on, from } | Quantity::LargestPressure { on, from } => single(
+                surface(moment, frames, on, from).map_or(T::from(0.0), |surface| match self.quantity {
+                    Quantity::ContactArea { .. } => surface.area,
+                    _ => surface.largest,
+                }),
+            ),
             Quantity::Slip { on, from } => {
-                moment.model.pair_slip(moment.state, on, from, &mut SensorWorkspace::default())
+                let surface = surface(moment, frames, on, from);
+                surface.map_or(Vector3::zeros(), |surface| surface.mean_slip(on < from))
             }
         }
     }
 
     /// The wrench of the contact on a body.
     fn wrench<T: Scalar>(&self, moment: &Moment<T>, frames: &mut Frames<T>, on: usize) -> SpatialForce<T> {
-        moment.model.contact_wrench_on(frames.at(moment), on, &self.pairs, &mut PairWorkspace::default())
+        moment.model.contact_wrench_on(frames.at(moment), on, &self.pairs, &mut moment.contacts.borrow_mut())
     }
+}
+
+/// What can be read off the contact surfaces of two bodies.
+fn surface<T: Scalar>(
+    moment: &Moment<T>,
+    frames: &mut Frames<T>,
+    on: usize,
+    from: usize,
+) -> Option<SurfaceReading<T>> {
+    let contacts = &mut moment.contacts.borrow_mut();
+    moment.model.surface_reading(frames.at(moment), BodyPair::of(on, from), contacts)
 }
 
 /// The frames of all bodies at a moment, made when they are first needed.

@@ -1,6 +1,7 @@
 //! The gradient of a loss over a trajectory, by one sweep backward over its steps.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use super::checked_step::{checked_step, checked_step_taped, step_failed};
 use super::checkpoints::{CheckpointMemory, Checkpoints, Placement, next_checkpoint};
@@ -12,7 +13,7 @@ use super::moment::{Moment, MomentGradient};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
-use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter, State};
+use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, PairWorkspace, Parameter, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepProblem, StepWorkspace, Substep};
 
 impl<'a, A: AppliedForces> Rollout<'a, A> {
@@ -180,6 +181,7 @@ struct Sweep<'a, A, L> {
     steps: StepWorkspace,
     derivatives: DerivativeWorkspace,
     losses: LossWorkspace,
+    contacts: RefCell<PairWorkspace>,
     /// What was swept already, by the state that it starts from.
     by_state: Vec<f64>,
     by_controls: Controls,
@@ -211,6 +213,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             steps: StepWorkspace::default(),
             derivatives: DerivativeWorkspace::default(),
             losses: LossWorkspace::new(rollout.model, model.parameters())?,
+            contacts: RefCell::default(),
             by_state: vec![0.0; rollout.start().tangent_dimension()],
             by_model: ModelGradient::zero(model),
             tapes: Tapes::default(),
@@ -289,7 +292,15 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
     /// Starts the sweep at the end.
     fn end(&mut self, state: &State) {
         let (step, time) = (self.schedule.len(), self.rollout.until);
-        let moment = Moment { step, time, dt: 0.0, model: self.rollout.model, state, control: &[] };
+        let moment = Moment {
+            step,
+            time,
+            dt: 0.0,
+            model: self.rollout.model,
+            state,
+            control: &[],
+            contacts: &self.contacts,
+        };
         let parameters = &mut self.by_model.direct[..];
         let mut by = MomentGradient { state: &mut self.by_state, control: &mut [], parameters };
         self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
@@ -320,7 +331,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         };
         tape.vjp(self.model, applied, &mut self.derivatives, &mut out);
         self.tapes.give_back(tape);
-        let moment = Moment { step, time, dt, model, state: before, control };
+        let moment = Moment { step, time, dt, model, state: before, control, contacts: &self.contacts };
         let mut by = MomentGradient {
             state: &mut self.by_state,
             control: self.by_controls.row_mut(step),

@@ -1,5 +1,7 @@
 //! The gradient of a loss over a trajectory by forward sensitivities.
 
+use std::cell::RefCell;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::adjoint::LossGradient;
@@ -48,6 +50,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let mut by_state = vec![0.0; rows];
     let mut by_parameters = vec![0.0; parameters.len()];
     let mut losses = LossWorkspace::new(model, parameters)?;
+    let contacts = RefCell::default();
     let (mut value, mut steps) = (0.0, StepWorkspace::default());
     let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
     let mut state = rollout.start();
@@ -60,7 +63,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         by_state.fill(0.0);
         let mut by =
             MomentGradient { state: &mut by_state, control: &mut by_control, parameters: &mut by_parameters };
-        let moment = Moment { step, time, dt, model, state: &state, control };
+        let moment = Moment { step, time, dt, model, state: &state, control, contacts: &contacts };
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
         by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
@@ -87,7 +90,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     by_state.fill(0.0);
     let mut by = MomentGradient { state: &mut by_state, control: &mut [], parameters: &mut by_parameters };
     let (step, time) = (schedule.len(), rollout.until);
-    let moment = Moment { step, time, dt: 0.0, model, state: &state, control: &[] };
+    let moment = Moment { step, time, dt: 0.0, model, state: &state, control: &[], contacts: &contacts };
     value += loss.add_terminal(&moment, &mut by, &mut losses);
     losses.check()?;
     add_product(&mut gradient, &sensitivity, count, &by_state);

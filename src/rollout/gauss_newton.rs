@@ -2,6 +2,7 @@
 //! forming it.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use super::adjoint::loss_gradient_over;
 use super::controls::Controls;
@@ -165,16 +166,18 @@ fn residuals_of<A: AppliedForces, T: Scalar>(
     controls: &Controls<T>,
 ) -> Result<(Vec<T>, Vec<usize>), SimulationError> {
     let (schedule, model) = (rollout.schedule()?, rollout.model);
+    let contacts = RefCell::default();
     let (mut all, mut offsets) = (Vec::new(), Vec::with_capacity(schedule.len() + 1));
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());
         let (state, control) = (&trajectory.states[step], controls.row(step));
-        residuals.running(&Moment { step, time: at.time, dt: at.dt, model, state, control }, &mut all);
+        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts: &contacts };
+        residuals.running(&moment, &mut all);
     }
     offsets.push(all.len());
     let state: &State<T> = &trajectory.states[schedule.len()];
     let (step, time) = (schedule.len(), rollout.until);
-    let end = Moment { step, time, dt: 0.0, model, state, control: &[] };
+    let end = Moment { step, time, dt: 0.0, model, state, control: &[], contacts: &contacts };
     residuals.terminal(&end, &mut all);
     Ok((all, offsets))
 }

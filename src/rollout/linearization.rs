@@ -1,5 +1,7 @@
 //! The derivative of every step of a trajectory, and of the residuals at its start.
 
+use std::cell::RefCell;
+
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
@@ -9,7 +11,7 @@ use super::loss::TrajectoryResiduals;
 use super::loss_workspace::Direction;
 use super::moment::Moment;
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{AppliedForces, DIRECTIONS, Model, State, for_each_tangent_chunk};
+use crate::multibody::{AppliedForces, DIRECTIONS, Model, PairWorkspace, State, for_each_tangent_chunk};
 use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
 /// Residuals of one moment and their derivatives.
@@ -64,8 +66,9 @@ pub fn linearize<A: AppliedForces>(
     let states = &trajectory.states;
     assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
     let lifted = Model::<Direction>::lift(model);
-    let one = |memory: &mut (StepWorkspace, Tape, DerivativeWorkspace), step: usize| {
-        let (workspace, tape, derivatives) = memory;
+    let one = |memory: &mut (StepWorkspace, Tape, DerivativeWorkspace, RefCell<PairWorkspace>),
+               step: usize| {
+        let (workspace, tape, derivatives, contacts) = memory;
         let at = schedule[step];
         let (state, control, substeps) = (&states[step], controls.row(step), rollout.held_substeps(step));
         let problem =
@@ -75,14 +78,15 @@ pub fn linearize<A: AppliedForces>(
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
             .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
-        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control };
+        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts };
         let residuals = residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
         Ok(StepLinearization { by_state: jacobian.by_state, by_control: jacobian.by_control, residuals })
     };
     let steps = (0..schedule.len()).into_par_iter().map_init(Default::default, one);
     let steps: Result<Vec<_>, SimulationError> = steps.collect();
-    let (step, state) = (schedule.len(), &states[schedule.len()]);
-    let moment = Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[] };
+    let (step, state, contacts) = (schedule.len(), &states[schedule.len()], RefCell::default());
+    let moment =
+        Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[], contacts: &contacts };
     let end = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));
     Ok(TrajectoryLinearization { steps: steps?, end })
 }
@@ -93,12 +97,12 @@ fn residual_jacobian(
     model: &Model<Direction>,
     evaluate: impl Fn(&Moment<Direction>, &mut Vec<Direction>),
 ) -> ResidualJacobian {
-    let Moment { step, time, dt, .. } = *moment;
+    let Moment { step, time, dt, contacts, .. } = *moment;
     let (rows, columns) = (moment.state.tangent_dimension(), moment.control.len());
     let mut state = State::<Direction>::lift(moment.state);
     let control: Vec<Direction> = moment.control.iter().map(|&u| Direction::from(u)).collect();
     let mut out = Vec::new();
-    evaluate(&Moment { step, time, dt, model, state: &state, control: &control }, &mut out);
+    evaluate(&Moment { step, time, dt, model, state: &state, control: &control, contacts }, &mut out);
     let values = DVector::from_iterator(out.len(), out.iter().map(|r| r.re));
     let mut jacobian = ResidualJacobian {
         by_state: DMatrix::zeros(out.len(), rows),
@@ -110,7 +114,7 @@ fn residual_jacobian(
     }
     for_each_tangent_chunk(moment.state, &mut state, |state, directions| {
         out.clear();
-        evaluate(&Moment { step, time, dt, model, state, control: &control }, &mut out);
+        evaluate(&Moment { step, time, dt, model, state, control: &control, contacts }, &mut out);
         put(&mut jacobian.by_state, directions.start, directions.len(), &out);
     });
     let mut seeded = control;
@@ -118,7 +122,7 @@ fn residual_jacobian(
         let count = DIRECTIONS.min(columns - first);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 1.0);
         out.clear();
-        evaluate(&Moment { step, time, dt, model, state: &state, control: &seeded }, &mut out);
+        evaluate(&Moment { step, time, dt, model, state: &state, control: &seeded, contacts }, &mut out);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 0.0);
         put(&mut jacobian.by_control, first, count, &out);
     }

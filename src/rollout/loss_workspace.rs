@@ -68,9 +68,10 @@ impl LossWorkspace {
         let model = &*model;
         control.clear();
         control.extend(moment.control.iter().map(|&c| Direction::from(c)));
-        let Moment { step, time, dt, .. } = *moment;
+        let Moment { step, time, dt, contacts, .. } = *moment;
         for_each_tangent_chunk(moment.state, state, |state, directions| {
-            let along = term.value(&Moment { step, time, dt, model, state, control }, residuals).eps;
+            let along =
+                term.value(&Moment { step, time, dt, model, state, control, contacts }, residuals).eps;
             by.state[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
         });
         for (chunk, out) in by.control.chunks_mut(DIRECTIONS).enumerate() {
@@ -78,7 +79,8 @@ impl LossWorkspace {
             for k in 0..out.len() {
                 control[first + k] = Direction::variable(moment.control[first + k], k);
             }
-            let along = term.value(&Moment { step, time, dt, model, state, control }, residuals).eps;
+            let along =
+                term.value(&Moment { step, time, dt, model, state, control, contacts }, residuals).eps;
             for k in 0..out.len() {
                 control[first + k] = Direction::from(moment.control[first + k]);
             }
@@ -140,8 +142,9 @@ impl ReadParameters {
         lifted.control.clear();
         lifted.control.extend(moment.control.iter().map(|&c| Seed::from(c)));
         let Lifted { state, control, residuals } = lifted;
-        let Moment { step, time, dt, .. } = *moment;
-        let mut along = |model| term.value(&Moment { step, time, dt, model, state, control }, residuals).eps;
+        let Moment { step, time, dt, contacts, .. } = *moment;
+        let mut along =
+            |model| term.value(&Moment { step, time, dt, model, state, control, contacts }, residuals).eps;
         if along(together).iter().all(|&eps| eps == 0.0) {
             return;
         }

@@ -1,6 +1,8 @@
 //! Where on a trajectory a loss is evaluated, and its derivatives there.
 
-use crate::multibody::{Model, State};
+use std::cell::RefCell;
+
+use crate::multibody::{Model, PairWorkspace, State};
 
 /// Where on a trajectory a term of a loss is evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,9 @@ pub struct Moment<'a, T = f64> {
     pub state: &'a State<T>,
     /// Control values of the step that starts here; none at the end.
     pub control: &'a [T],
+    /// Memory for readings of contacts (see [`Model::patch_reading`]): with it, what is known of them at this state is
+    /// not computed again for every direction that derivatives are taken along.
+    pub contacts: &'a RefCell<PairWorkspace>,
 }
 
 /// The derivatives of a term of a loss.

@@ -142,10 +142,19 @@ fn value_of(r: &Rollout<'_, Pull>) -> f64 {
             model: r.model,
             state,
             control,
+            contacts: &Default::default(),
         });
     }
     let state = &trajectory.states[steps];
-    sum + Task.terminal(&Moment { step: steps, time: r.until, dt: 0.0, model: r.model, state, control: &[] })
+    sum + Task.terminal(&Moment {
+        step: steps,
+        time: r.until,
+        dt: 0.0,
+        model: r.model,
+        state,
+        control: &[],
+        contacts: &Default::default(),
+    })
 }
 
 fn largest(values: &[f64]) -> f64 {

@@ -280,11 +280,27 @@ fn loss_in<T: Scalar>(
     let states = rollout.simulate().expect("a simulation").states;
     let mut sum = T::from(0.0);
     for state in &states[..states.len() - 1] {
-        let moment = Moment { step: 0, time: 0.0, dt: settings.time_step, model, state, control: &[] };
+        let moment = Moment {
+            step: 0,
+            time: 0.0,
+            dt: settings.time_step,
+            model,
+            state,
+            control: &[],
+            contacts: &Default::default(),
+        };
         sum += End.running(&moment);
     }
     let state = &states[states.len() - 1];
-    sum + End.terminal(&Moment { step: 0, time: like.until, dt: 0.0, model, state, control: &[] })
+    sum + End.terminal(&Moment {
+        step: 0,
+        time: like.until,
+        dt: 0.0,
+        model,
+        state,
+        control: &[],
+        contacts: &Default::default(),
+    })
 }
 
 #[test]

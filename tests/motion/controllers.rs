@@ -93,10 +93,26 @@ fn loss_of<T: Scalar>(model: &Model<T>, dt: f64, states: &[State<T>], controls: 
     let mut sum = T::from(0.0);
     for step in 0..steps {
         let (state, control) = (&states[step], controls.row(step));
-        sum += loss.running(&Moment { step, time: step as f64 * dt, dt, model, state, control });
+        sum += loss.running(&Moment {
+            step,
+            time: step as f64 * dt,
+            dt,
+            model,
+            state,
+            control,
+            contacts: &Default::default(),
+        });
     }
     let time = steps as f64 * dt;
-    sum + loss.terminal(&Moment { step: steps, time, dt: 0.0, model, state: &states[steps], control: &[] })
+    sum + loss.terminal(&Moment {
+        step: steps,
+        time,
+        dt: 0.0,
+        model,
+        state: &states[steps],
+        control: &[],
+        contacts: &Default::default(),
+    })
 }
 
 fn integrators() -> [(Integrator, f64, usize); 2] {

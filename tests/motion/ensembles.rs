@@ -271,6 +271,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let cost = |states: &[State], controls: &Controls| {
             let (loss, dt) = (HalfSquares(&file.objective), file.simulation.time_step);
             let model = &file.scene.model;
+            let contacts = Default::default();
             let moment = |step: usize| Moment {
                 step,
                 time: step as f64 * dt,
@@ -278,6 +279,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
                 model,
                 state: &states[step],
                 control: controls.row(step),
+                contacts: &contacts,
             };
             let end = Moment {
                 step: controls.steps(),
@@ -286,6 +288,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
                 model,
                 state: &states[controls.steps()],
                 control: &[],
+                contacts: &contacts,
             };
             (0..controls.steps()).map(|step| loss.running(&moment(step))).sum::<f64>() + loss.terminal(&end)
         };

@@ -158,7 +158,15 @@ fn check_gradients<A: AppliedForces>(rollout: &Rollout<'_, A>, parameters: &[Par
         let initial = rollout.initial.moved(tangent);
         let moved = Rollout { initial: &initial, ..held };
         let end = moved.simulate().expect("simulates").states.pop().expect("the end");
-        let moment = Moment { step: 0, time: 0.0, dt: 0.0, model: rollout.model, state: &end, control: &[] };
+        let moment = Moment {
+            step: 0,
+            time: 0.0,
+            dt: 0.0,
+            model: rollout.model,
+            state: &end,
+            control: &[],
+            contacts: &Default::default(),
+        };
         Task.terminal(&moment)
     };
     let terminal = {

@@ -106,6 +106,7 @@ fn gradients_with_following_extents_are_those_of_models_built_anew() {
                     model: &model,
                     state: states.last().expect("the end"),
                     control: &[],
+                    contacts: &Default::default(),
                 };
                 End.terminal(&moment)
             };

@@ -48,7 +48,15 @@ fn residuals<T: Scalar>(
     at_end: bool,
 ) -> Vec<T> {
     let mut out = Vec::new();
-    let moment = Moment { step: 0, time: 0.25, dt: if at_end { 0.0 } else { 0.01 }, model, state, control };
+    let moment = Moment {
+        step: 0,
+        time: 0.25,
+        dt: if at_end { 0.0 } else { 0.01 },
+        model,
+        state,
+        control,
+        contacts: &Default::default(),
+    };
     if at_end {
         objective.terminal(&moment, &mut out);
     } else {

@@ -59,7 +59,15 @@ fn methods() -> Vec<(Integrator, f64, usize)> {
 fn loss<T: Scalar>(model: &Model<T>, initial: &State<T>, settings: SimulationSettings, until: f64) -> T {
     let trajectory = Rollout::new(model, initial, settings, until).simulate().expect("simulates");
     let state = trajectory.states.last().expect("the initial state at least");
-    End.terminal(&Moment { step: 0, time: until, dt: 0.0, model, state, control: &[] })
+    End.terminal(&Moment {
+        step: 0,
+        time: until,
+        dt: 0.0,
+        model,
+        state,
+        control: &[],
+        contacts: &Default::default(),
+    })
 }
 
 /// The model and the state with the first of two parameters along one direction of hyper-dual numbers, and the
@@ -182,7 +190,15 @@ fn gauss_newton_is_the_hessian_where_nothing_is_left_of_the_residuals() {
             let trajectory = Rollout::new(&model, &initial, settings, until).simulate().expect("simulates");
             let state = trajectory.states.last().expect("a state");
             let mut residuals = Vec::new();
-            let moment = Moment { step: 0, time: until, dt: 0.0, model: &model, state, control: &[] };
+            let moment = Moment {
+                step: 0,
+                time: until,
+                dt: 0.0,
+                model: &model,
+                state,
+                control: &[],
+                contacts: &Default::default(),
+            };
             misses.terminal(&moment, &mut residuals);
             let zero = HyperDual64::from(0.0);
             let half = residuals.iter().fold(zero, |sum, &r| sum + r * r * 0.5);

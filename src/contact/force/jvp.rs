@@ -3,6 +3,7 @@
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
+use crate::contact::force::known_contact::KnownContact;
 use crate::contact::force::local_jacobian::{LocalJacobian, local_jacobian};
 use crate::contact::force::one_sided::differentiate_one_sided;
 use crate::contact::force::traction::TractionLaw;
@@ -116,15 +117,34 @@ pub fn contact_lifted<T: Scalar>(
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) -> Result<Option<ContactPatch<T>>, ContactError> {
+    contact_lifted_with(pair, settings, workspace, None)
+}
+
+/// [`contact_lifted`] with what is known of the pair, if that is to be kept.
+pub(crate) fn contact_lifted_with<T: Scalar>(
+    pair: &ContactPair<T>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    known: Option<&mut KnownContact>,
+) -> Result<Option<ContactPatch<T>>, ContactError> {
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
         return contact(pair, settings, workspace);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
-    let local = differentiated(&Roles::new(&pair.real(&a, &b))?, settings, workspace);
+    let real = Roles::new(&pair.real(&a, &b))?;
+    let mut evaluate = || differentiated(&real, settings, workspace);
+    let own;
+    let local = match known {
+        Some(known) => known.wrench.of(&real, settings, evaluate),
+        None => {
+            own = evaluate();
+            &own
+        }
+    };
     if local.integral.faces == 0 {
         return Ok(None);
     }
-    Ok(chained(&Roles::new(pair)?, &local, settings, &pair.x_wa.translation))
+    Ok(chained(&Roles::new(pair)?, local, settings, &pair.x_wa.translation))
 }
 
 /// The derivatives of a contact in the world. Rows are torque about the origin of A's geometry

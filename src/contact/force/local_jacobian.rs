@@ -42,6 +42,7 @@ pub(in crate::contact) const LOG_MODULUS_F: usize = 7;
 pub(in crate::contact) type ByGeometry = [[f64; DIRECTIONS]; 6];
 
 /// The wrench's derivatives in F's frame.
+#[derive(Debug)]
 pub(crate) struct LocalJacobian {
     /// The sums themselves, in F's frame.
     pub integral: Integral<f64>,

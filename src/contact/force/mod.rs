@@ -4,6 +4,7 @@
 pub(in crate::contact) mod energy;
 pub(in crate::contact) mod friction;
 pub(in crate::contact) mod jvp;
+pub(in crate::contact) mod known_contact;
 pub(in crate::contact) mod local_jacobian;
 pub(in crate::contact) mod local_vjp;
 pub(in crate::contact) mod one_sided;

@@ -9,6 +9,7 @@
 use nalgebra::{Matrix3, SVector, Vector3};
 
 use crate::contact::force::jvp::{log_stiffness, pose_tangent};
+use crate::contact::force::known_contact::KnownContact;
 use crate::contact::force::local_jacobian::{
     DIRECTIONS, Dual, differentiated_width, set_moving_vertices, set_turning_plane,
 };
@@ -43,6 +44,16 @@ pub(crate) struct SurfaceReading<T = f64> {
 }
 
 impl<T: Scalar> SurfaceReading<T> {
+    /// The mean over the surface, weighted by the pressure, of the velocity along it of A relative to B, or of B relative
+    /// to A, m/s; 0 without pressure.
+    pub fn mean_slip(&self, of_a: bool) -> Vector3<T> {
+        if self.force.real() <= 0.0 {
+            return Vector3::zeros();
+        }
+        let weight = self.force.recip();
+        self.slip * (if of_a { weight } else { -weight })
+    }
+
     /// Both surfaces together.
     pub fn with(self, other: Self) -> Self {
         let other_is_larger = other.largest.real() > self.largest.real();
@@ -86,7 +97,8 @@ impl<T: Scalar> Integrals<T> {
     fn numbers(&self) -> [T; NUMBERS] {
         let scalars = [self.area, self.force, self.largest];
         let vectors = self.first_moment.iter().chain(self.normal.iter());
-        let mut all = scalars.iter().chain(vectors).chain(self.along.iter()).chain(self.turning.iter()).copied();
+        let mut all =
+            scalars.iter().chain(vectors).chain(self.along.iter()).chain(self.turning.iter()).copied();
         std::array::from_fn(|_| all.next().unwrap_or(T::from(0.0)))
     }
 
@@ -177,11 +189,15 @@ impl<T: Scalar> Integrals<T> {
 
 /// The integrals with their derivatives with respect to the directions of [`DIRECTIONS`]: one-sided where the meshes are
 /// exactly aligned.
+#[derive(Debug)]
+pub(in crate::contact) struct DifferentiatedIntegrals(Integrals<Dual>);
+
+/// The integrals with their derivatives.
 fn differentiated(
     roles: &Roles<f64>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-) -> Integrals<Dual> {
+) -> DifferentiatedIntegrals {
     let (rule, width) = (fan_rule(settings), differentiated_width(roles));
     let mut sum = Integrals::zero();
     let mut aligned = false;
@@ -204,36 +220,36 @@ fn differentiated(
             sum = Integrals::from_numbers(&std::array::from_fn(dual));
         }
     }
-    sum
+    DifferentiatedIntegrals(sum)
 }
 
 /// The integrals in a scalar with first derivatives, from those with respect to relative pose and stiffnesses.
 fn chained<T: Scalar>(local: &Integrals<Dual>, roles: &Roles<T>) -> Integrals<T> {
     let [a, b, c, d, e, f] = pose_tangent(&roles.x_fo);
     let steps: [T; DIRECTIONS] = [a, b, c, d, e, f, log_stiffness(roles.o), log_stiffness(roles.f)];
-    let chain = |x: Dual| {
-        steps.iter().zip(x.eps).fold(T::from(x.re), |sum, (&step, by)| sum + step * by)
-    };
+    let chain = |x: Dual| steps.iter().zip(x.eps).fold(T::from(x.re), |sum, (&step, by)| sum + step * by);
     Integrals::from_numbers(&local.numbers().map(chain))
 }
 
 /// What can be read off the contact surface of a pair; `None` where the bodies do not touch.
 ///
 /// With first derivatives, and where neither body's vertices or extents carry them, from derivatives with respect to relative
-/// pose and stiffnesses that are evaluated once; else by evaluating the polygons in the scalar itself.
+/// pose and stiffnesses that are evaluated once, and not again where they are `known`; else by evaluating the polygons in the
+/// scalar itself.
 pub(crate) fn surface_reading<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
+    known: &mut KnownContact,
 ) -> Option<SurfaceReading<T>> {
     let roles = Roles::new(pair).ok()?;
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
         return Integrals::over(&roles, settings, workspace).reading(&roles);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
-    let real = pair.real(&a, &b);
-    let local = differentiated(&Roles::new(&real).ok()?, settings, workspace);
-    chained(&local, &roles).reading(&roles)
+    let real = Roles::new(&pair.real(&a, &b)).ok()?;
+    let local = known.reading.of(&real, settings, || differentiated(&real, settings, workspace));
+    chained(&local.0, &roles).reading(&roles)
 }
 
 #[cfg(test)]
@@ -268,7 +284,8 @@ mod tests {
     /// The bodies of the tests: every way in which elements meet.
     fn bodies() -> Vec<(Collider, Collider)> {
         let ground = Material::new(4e5, 0.0, 0.0);
-        let rigid = || Collider::rigid(RigidSurface::new(block().surface_mesh(0.05).expect("a mesh")), ground);
+        let rigid =
+            || Collider::rigid(RigidSurface::new(block().surface_mesh(0.05).expect("a mesh")), ground);
         vec![
             (ball(), compliant(block(), 3e5)),
             (compliant(block(), 6e4), ball()),
@@ -329,7 +346,11 @@ mod tests {
                 let (dual_a, x_wa, v_wa) = seeded(&a, &of_a, 0, 24);
                 let (dual_b, x_wb, v_wb) = seeded(&b, &of_b, 12, 25);
                 let pair = ContactPair { a: &dual_a, x_wa, v_wa, b: &dual_b, x_wb, v_wb };
-                let chained = surface_reading(&pair, &settings, &mut workspace).expect("they touch");
+                let mut known = KnownContact::default();
+                let chained = surface_reading(&pair, &settings, &mut workspace, &mut known);
+                let chained = chained.expect("they touch");
+                let again = surface_reading(&pair, &settings, &mut workspace, &mut known);
+                assert_eq!(numbers(&again.expect("they touch")), numbers(&chained));
                 let roles = Roles::new(&pair).expect("compliant");
                 let plain = Integrals::over(&roles, &settings, &mut workspace).reading(&roles);
                 for (x, y) in numbers(&chained).iter().zip(numbers(&plain.expect("they touch"))) {

@@ -88,6 +88,7 @@ pub(crate) fn for_each_point<T: Scalar>(
 }
 
 /// Sums over a contact surface, in F's frame.
+#[derive(Debug)]
 pub(crate) struct Integral<T> {
     /// Wrench on O about F's origin.
     pub wrench_on_o: SpatialForce<T>,

@@ -1,5 +1,6 @@
 //! The problem of an ensemble, in the form that solvers of argmin need.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use argmin::core::{CostFunction, Error, Gradient};
@@ -150,6 +151,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         self.with_member(member, x, |closed, _| {
             let (Trajectory { times, states }, controls) = closed.simulate()?;
             let model = closed.rollout.model;
+            let contacts = RefCell::default();
             let moment = |step: usize| Moment {
                 step,
                 time: times[step],
@@ -157,6 +159,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
                 model,
                 state: &states[step],
                 control: if step + 1 < times.len() { controls.row(step) } else { &[] },
+                contacts: &contacts,
             };
             Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
         })

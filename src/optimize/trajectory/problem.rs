@@ -1,5 +1,6 @@
 //! The problem of trajectory optimization, in the forms that the solvers of argmin need.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
@@ -251,6 +252,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     pub fn at_moments<V>(&self, x: &[f64], evaluate: impl FnOnce(&[Moment]) -> V) -> Result<V, Error> {
         let motion = self.motion(x)?;
         let Trajectory { times, states } = &motion.trajectory;
+        let contacts = RefCell::default();
         let moment = |step: usize| Moment {
             step,
             time: times[step],
@@ -258,6 +260,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             model: self.task.model,
             state: &states[step],
             control: if step < motion.controls.steps() { motion.controls.row(step) } else { &[] },
+            contacts: &contacts,
         };
         Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
     }
