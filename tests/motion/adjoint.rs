@@ -198,9 +198,9 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
         }
         // Differences: some parameters, of the costlier methods fewer, and some control values.
         let every = match integrator {
-            Integrator::SemiImplicitEuler => 2,
-            Integrator::RungeKutta4 => 11,
-            Integrator::VelocityLevel(_) => 17,
+            Integrator::SemiImplicitEuler => 5,
+            Integrator::RungeKutta4 => 23,
+            Integrator::VelocityLevel(_) => 31,
             other => panic!("nothing is known of {other:?}"),
         };
         let some: Vec<_> = parameters.iter().zip(&adjoint.by_parameters).step_by(every).collect();
@@ -225,7 +225,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
         println!("{integrator:?}: worst against differences {worst:?}");
         assert!(worst.0 < 1e-5, "{integrator:?} {worst:?}");
         let sizes = largest(adjoint.by_controls.values());
-        for index in [0, 3, 4, 617, 1204, 2301, 2494] {
+        for index in [3, 617, 2301] {
             let loss = |h: f64| {
                 let mut moved = controls.clone();
                 moved.values_mut()[index] += h;

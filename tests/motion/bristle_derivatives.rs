@@ -373,7 +373,7 @@ fn linearizations_have_directions_for_bristles() {
     }
     let (model, start) = bristly_heap(SurfaceRepresentation::Polygons, DissipationModel::HuntCrossley);
     let settings = SimulationSettings { integrator: exact(), time_step: 1e-3 };
-    let rollout = Rollout::new(&model, &start, settings, 0.003);
+    let rollout = Rollout::new(&model, &start, settings, 0.002);
     let trajectory = rollout.simulate().expect("a simulation");
     let found = linearize(&rollout, &Nothing, &trajectory).expect("differentiable");
     let n = start.tangent_dimension();

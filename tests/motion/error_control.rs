@@ -202,7 +202,7 @@ fn check_gradients<A: AppliedForces>(rollout: &Rollout<'_, A>, parameters: &[Par
 fn derivatives_are_those_of_the_accepted_substeps() {
     let (model, initial) = heap(ContactSettings { stiction_velocity: 0.02, ..Default::default() });
     let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(3).collect();
-    let (steps, time_step) = (5, 2e-3);
+    let (steps, time_step) = (3, 2e-3);
     let controls = controls(CONTROLS, steps);
     methods().into_par_iter().for_each(|method| {
         let settings = SimulationSettings { integrator: controlled(method, 1e-6), time_step };
