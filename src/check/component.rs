@@ -47,6 +47,9 @@ const NOT_FALLEN: f64 = 0.2;
 /// A derivative is negligible if over the scale of its parameter, a hundred largest steps by default, it
 /// changes the value by less than this many hundredths of its rounding.
 const NEGLIGIBLE: f64 = 100.0;
+/// A claim that is this many errors of the difference away from it, beyond the tolerance, is wrong: less may be chance, as
+/// errors are estimates.
+const DOUBT: f64 = 3.0;
 /// Change of a difference from one step to the next above which it has not settled.
 const SETTLED: f64 = 0.05;
 
@@ -256,6 +259,9 @@ impl Samples<'_> {
         if error <= 10.0 * tolerance * larger {
             if discrepancy <= tolerance * larger + error {
                 return (Verdict::Ok, String::new());
+            }
+            if discrepancy <= tolerance * larger + DOUBT * error {
+                return (Verdict::Noisy, format!("differences are known to {error:.1e} only"));
             }
         } else if larger <= NEGLIGIBLE * rounds && discrepancy <= error.min(NEGLIGIBLE * rounds) {
             // As at a minimum: there is little to know, and what is known agrees.
