@@ -26,6 +26,7 @@ mod joint_dynamics;
 mod joint_gradient;
 mod joint_law;
 mod kinematics;
+mod led_coordinates;
 mod load;
 mod load_forces;
 mod load_history;

@@ -156,7 +156,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             }
             Parameter::DriveDamping { actuator } => match &mut out.actuators[actuator].drive {
                 Drive::Position { damping, .. } | Drive::Velocity { damping } => *damping = value,
-                Drive::Force => {}
+                Drive::Force | Drive::ComputedTorque => {}
             },
         }
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::computed_torque::ComputedTorque;
 use super::description::{JointLimits, JointSpring};
 use super::joint::{JointFrame, JointKind};
 use crate::scalar::Scalar;
@@ -92,7 +93,7 @@ pub struct Follows {
 
 /// A tree of bodies of its own: all that one joint on the world carries, or several of which one
 /// follows another. The mass matrix has one block for each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// Its joints, in [`Mechanism::joints`].
     pub joints: Range<usize>,
@@ -100,6 +101,8 @@ pub struct Tree {
     pub v: Range<usize>,
     /// Whether its drives carry its weight, so that gravity does not act on it.
     pub is_weightless: bool,
+    /// The law that its drives make its coordinates follow by computed torque, if they do.
+    pub computed_torque: Option<ComputedTorque>,
 }
 
 /// A set of trees of bodies that joints connect with the world: immutable, and shared by every

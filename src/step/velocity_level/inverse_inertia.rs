@@ -204,7 +204,8 @@ impl LinkInertia {
             let row = Vector6::from_fn(|i, _| self.solved[n * i + k]);
             -row.dot(&(by_lambda * row))
         };
-        for (joint, by) in mechanism.joints().iter().zip(by) {
+        for (index, joint) in mechanism.passive_joints() {
+            let by = &mut by[index];
             by.damping += joint.v.clone().map(by_diagonal).sum::<f64>() * self.time_step;
             if joint.q.len() == 1 {
                 by.stiffness += by_diagonal(joint.v.start) * self.time_step * self.time_step;
@@ -213,7 +214,8 @@ impl LinkInertia {
     }
 
     /// Calls `visit` with the derivatives of a number with respect to the masses of the mechanism's
-    /// bodies, given those with respect to Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ dM A⁻¹ Jᵀ. `workspace` is memory.
+    /// bodies, given those with respect to Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ s dM A⁻¹ Jᵀ, with the factor s of A of trees under computed
+    /// torque, which is 1 of others. `workspace` is memory.
     pub fn for_each_mass(
         &self,
         mechanism: &Mechanism,
@@ -245,7 +247,8 @@ impl LinkInertia {
                     + v.rotational.dot(&(seeded.inertia * w.rotational));
             }
             let mut by = MassProperties::zero();
-            by.add_numbers(&sum.eps.map(|x| -x));
+            let factor = mechanism.step_factor_of(link, self.time_step);
+            by.add_numbers(&sum.eps.map(|x| -factor * x));
             visit(link, &by);
         }
     }

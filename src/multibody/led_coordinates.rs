@@ -1,0 +1,92 @@
+//! What drives of computed torque do to the joints: the acceleration that each coordinate of their trees is led with.
+
+use super::actuator::{Actuator, Drive};
+use super::model::Model;
+use super::model_error::ModelError;
+use super::tree::{ComputedTorque, JointState, Mechanism};
+use crate::scalar::Scalar;
+
+/// A coordinate of a tree under computed torque, with its command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LedCoordinate<T = f64> {
+    /// Its index among the velocity coordinates, and in the tangent space of the configuration.
+    pub v: usize,
+    /// Its index among the configuration coordinates.
+    pub q: usize,
+    /// The law of its tree.
+    pub law: ComputedTorque,
+    /// The position that it is led to: the control value with the index `actuator`, times `ratio`.
+    pub command: T,
+    /// The actuator.
+    pub actuator: usize,
+    /// The factor on the actuator's command.
+    pub ratio: f64,
+}
+
+impl<T: Scalar> LedCoordinate<T> {
+    /// The acceleration that it is led with in a state of the joints.
+    pub fn acceleration(&self, joints: &JointState<T>) -> T {
+        self.law.acceleration(self.command, joints.q[self.q], joints.v[self.v])
+    }
+
+    /// The acceleration over a step of `dt` seconds, with position and velocity at its end: `q` is the position at its start,
+    /// `v` the velocity at its end.
+    pub fn acceleration_after(&self, dt: f64, q: T, v: T) -> T {
+        self.law.acceleration(self.command, q + v * dt, v)
+    }
+
+    /// The change of the velocity over a step of `dt` seconds that takes the law at its end, under no other forces.
+    pub fn free_change(&self, dt: f64, joints: &JointState<T>) -> T {
+        let (q, v) = (joints.q[self.q], joints.v[self.v]);
+        self.acceleration_after(dt, q, v) * (dt / self.law.step_factor(dt))
+    }
+}
+
+impl<T: Scalar> Model<T> {
+    /// Calls `visit` with every coordinate that a drive of computed torque leads under these commands.
+    pub(crate) fn for_each_led_coordinate(&self, commands: &[T], mut visit: impl FnMut(LedCoordinate<T>)) {
+        if !self.mechanism.has_computed_torque() {
+            return;
+        }
+        let led = self.actuators.iter().enumerate();
+        for (index, actuator) in led.filter(|(_, actuator)| actuator.drive == Drive::ComputedTorque) {
+            for at in actuator.coordinates() {
+                if let Some(law) = self.mechanism.computed_torque_of(at.v) {
+                    let command = commands[index] * at.ratio;
+                    visit(LedCoordinate { v: at.v, q: at.q, law, command, actuator: index, ratio: at.ratio });
+                }
+            }
+        }
+    }
+}
+
+/// Checks the gains of trees under computed torque, and that each of their coordinates is led by one actuator, and no others.
+pub(super) fn check_led(actuators: &[Actuator], mechanism: &Mechanism) -> Result<(), ModelError> {
+    let leading = || actuators.iter().filter(|actuator| actuator.drive == Drive::ComputedTorque);
+    for actuator in leading() {
+        for at in actuator.coordinates() {
+            if mechanism.computed_torque_of(at.v).is_none() {
+                let own = mechanism.joints().iter().find(|joint| joint.v.contains(&at.v));
+                let joint = own.map_or_else(String::new, |joint| joint.name.clone());
+                return Err(ModelError::NotComputedTorque { actuator: actuator.name.clone(), joint });
+            }
+        }
+    }
+    for joint in mechanism.joints() {
+        for (coordinate, v) in joint.v.clone().enumerate() {
+            let Some(ComputedTorque { stiffness, damping }) = mechanism.computed_torque_of(v) else { break };
+            for (field, gain) in [("stiffness", stiffness), ("damping", damping)] {
+                if !(gain >= 0.0 && gain.is_finite()) {
+                    let what = format!("the {field} of computed torque of joint `{}`", joint.name);
+                    return Err(ModelError::Value { what, value: gain, allowed: "at least 0 and finite" });
+                }
+            }
+            let found = leading().flat_map(Actuator::coordinates).filter(|at| at.v == v).count();
+            if found != 1 {
+                let (joint, kind) = (joint.name.clone(), joint.kind.name());
+                return Err(ModelError::NotLed { joint, kind, coordinate, found });
+            }
+        }
+    }
+    Ok(())
+}
