@@ -1,4 +1,6 @@
-//! Trees of bodies under computed torque: drives that take the efforts of inverse dynamics,
+//! What the drives of trees of bodies cancel: their weight (gravity compensation), or all that acts on them by itself.
+//!
+//! Computed torque are the efforts of inverse dynamics,
 //!
 //! > τ = M(q) a + C(q, v) v − τ_g + D v + K (q − q_rest), a = stiffness (u − q) − damping v
 //!
@@ -17,7 +19,8 @@ use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 
 /// The linear law that the coordinates of a tree under computed torque follow:
-/// acceleration = stiffness (u − q) − damping v, with the commanded position u.
+/// acceleration = stiffness (u − q) − damping v, with the commanded position u. Its gains are constants: they are no parameters
+/// of gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComputedTorque {
     /// Acceleration for each deviation from the commanded position, 1/s².
@@ -58,6 +61,20 @@ impl Tree {
 }
 
 impl<T: Scalar> Mechanism<T> {
+    /// The same mechanism with drives that carry the weight of the whole tree of a joint: gravity does
+    /// not act on it.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    #[must_use]
+    pub fn with_gravity_compensation(mut self, joint: usize) -> Self {
+        assert!(joint < self.joints.len(), "one of {} joints, found {joint}", self.joints.len());
+        for tree in self.trees.iter_mut().filter(|tree| tree.joints.contains(&joint)) {
+            tree.is_weightless = true;
+        }
+        self
+    }
+
     /// The same mechanism with the whole tree of a joint under computed torque (see [`ComputedTorque`]): neither gravity nor
     /// centrifugal and Coriolis forces nor the damping and the springs of its joints act on it, since its drives cancel them.
     /// A model needs an actuator with the drive [`Drive::ComputedTorque`](crate::multibody::Drive::ComputedTorque) for each

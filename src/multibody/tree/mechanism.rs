@@ -373,20 +373,6 @@ impl<T: Scalar> Mechanism<T> {
         self
     }
 
-    /// The same mechanism with drives that carry the weight of the whole tree of a joint: gravity does
-    /// not act on it.
-    ///
-    /// # Panics
-    /// When there is no such joint.
-    #[must_use]
-    pub fn with_gravity_compensation(mut self, joint: usize) -> Self {
-        assert!(joint < self.joints.len(), "one of {} joints, found {joint}", self.joints.len());
-        for tree in self.trees.iter_mut().filter(|tree| tree.joints.contains(&joint)) {
-            tree.is_weightless = true;
-        }
-        self
-    }
-
     /// Sums the masses of the bodies that move as one.
     pub(super) fn set_composites(&mut self) {
         let mut parts: Vec<Vec<MassProperties<T>>> = vec![Vec::new(); self.joints.len()];
