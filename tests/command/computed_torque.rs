@@ -87,13 +87,11 @@ fn a_robot_goes_to_its_commands_by_the_linear_law() {
     assert!((q[1] + 0.5).abs() < 0.01, "{q:?}");
 }
 
-/// With every kind of step, in free motion and pushing on a table.
+/// Pushing on a table.
 #[test]
 fn gradients_agree_with_differences() {
     let folder = folder();
-    for (solver, steps) in
-        [("lagged", 3), ("sap", 3), ("tamsi", 3), ("rk4", 3), ("radau", 2), ("semi_implicit_euler", 3)]
-    {
+    for (solver, steps) in [("lagged", 2), ("sap", 2), ("rk4", 2), ("radau", 1)] {
         let pushing = scene(
             &format!("{DRIVE}commands = {{ elbow = 0.6, shoulder = 0.5 }}\nvelocities = {{ elbow = 0.3 }}\n"),
             TABLE,
@@ -152,5 +150,9 @@ fn wrong_combinations_are_refused() {
     assert_eq!(both.model.actuators().len(), 4);
     folder
         .file("arm.urdf", ARM.replace("name=\"elbow\" type=\"revolute\"", "name=\"elbow\" type=\"planar\""));
-    refused(DRIVE, "", &[field, "`a elbow` (planar)", "several coordinates"]);
+    let planar = scene(DRIVE, "").replace("elbow = 0.4", "elbow = [0, 0, 0.4]");
+    let error = message(&folder, &planar);
+    for part in [field, "`a elbow` (planar)", "several coordinates"] {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
 }
