@@ -149,7 +149,7 @@ impl JointSensitivity {
             let by_acceleration: f64 = mass.row(led.v).iter().zip(by_joint_forces).map(|(m, x)| m * x).sum();
             by_joints[led.v] -= by_acceleration * led.law.stiffness;
             by_joints[nv + led.v] -= by_acceleration * led.law.damping;
-            by_commands[led.actuator] += by_acceleration * led.law.stiffness * led.ratio;
+            led.add_vjp(by_acceleration, joints.q[led.q], joints.v[led.v], by_commands, by_model);
         });
     }
 

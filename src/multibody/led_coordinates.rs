@@ -3,6 +3,7 @@
 use super::actuator::{Actuator, Drive};
 use super::model::Model;
 use super::model_error::ModelError;
+use super::model_gradient::ModelGradient;
 use super::tree::{ComputedTorque, JointState, Mechanism};
 use crate::scalar::Scalar;
 
@@ -13,8 +14,10 @@ pub(crate) struct LedCoordinate<T = f64> {
     pub v: usize,
     /// Its index among the configuration coordinates.
     pub q: usize,
-    /// The law of its tree.
-    pub law: ComputedTorque,
+    /// Its tree, in [`Mechanism::trees`].
+    pub tree: usize,
+    /// The law of the tree.
+    pub law: ComputedTorque<T>,
     /// The position that it is led to: the control value with the index `actuator`, times `ratio`.
     pub command: T,
     /// The actuator.
@@ -38,7 +41,26 @@ impl<T: Scalar> LedCoordinate<T> {
     /// The change of the velocity over a step of `dt` seconds that takes the law at its end, under no other forces.
     pub fn free_change(&self, dt: f64, joints: &JointState<T>) -> T {
         let (q, v) = (joints.q[self.q], joints.v[self.v]);
-        self.acceleration_after(dt, q, v) * (dt / self.law.step_factor(dt))
+        self.acceleration_after(dt, q, v) * dt * self.law.step_factor(dt).recip()
+    }
+}
+
+impl LedCoordinate {
+    /// Adds the derivatives of a number through the acceleration that the coordinate is led with, given that with respect to
+    /// the acceleration and the position and the velocity that it is taken at: with respect to the command and, to those of
+    /// its tree, to the gains.
+    pub fn add_vjp(
+        &self,
+        by_acceleration: f64,
+        q: f64,
+        v: f64,
+        by_commands: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        by_commands[self.actuator] += by_acceleration * self.law.stiffness * self.ratio;
+        let by = &mut by_model.trees[self.tree];
+        by.stiffness += by_acceleration * (self.command - q);
+        by.damping -= by_acceleration * v;
     }
 }
 
@@ -51,9 +73,17 @@ impl<T: Scalar> Model<T> {
         let led = self.actuators.iter().enumerate();
         for (index, actuator) in led.filter(|(_, actuator)| actuator.drive == Drive::ComputedTorque) {
             for at in actuator.coordinates() {
-                if let Some(law) = self.mechanism.computed_torque_of(at.v) {
+                if let Some((tree, law)) = self.mechanism.computed_torque_of(at.v) {
                     let command = commands[index] * at.ratio;
-                    visit(LedCoordinate { v: at.v, q: at.q, law, command, actuator: index, ratio: at.ratio });
+                    visit(LedCoordinate {
+                        v: at.v,
+                        q: at.q,
+                        tree,
+                        law,
+                        command,
+                        actuator: index,
+                        ratio: at.ratio,
+                    });
                 }
             }
         }
@@ -74,7 +104,8 @@ pub(super) fn check_led(actuators: &[Actuator], mechanism: &Mechanism) -> Result
     }
     for joint in mechanism.joints() {
         for (coordinate, v) in joint.v.clone().enumerate() {
-            let Some(ComputedTorque { stiffness, damping }) = mechanism.computed_torque_of(v) else { break };
+            let Some((_, law)) = mechanism.computed_torque_of(v) else { break };
+            let ComputedTorque { stiffness, damping } = law;
             for (field, gain) in [("stiffness", stiffness), ("damping", damping)] {
                 if !(gain >= 0.0 && gain.is_finite()) {
                     let what = format!("the {field} of computed torque of joint `{}`", joint.name);

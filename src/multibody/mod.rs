@@ -78,7 +78,7 @@ pub use geometry_gradient::GeometryGradient;
 pub(crate) use joint_dynamics::{
     JointAcceleration, JointSensitivity, add_link_mass, add_link_motions, link_forces, set_link_velocities,
 };
-pub use joint_gradient::{DriveGradient, JointGradient};
+pub use joint_gradient::{DriveGradient, JointGradient, TreeGradient};
 pub(crate) use joint_law::JointLaw;
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use load::{BodyLoad, LoadFrame, LoadKind};

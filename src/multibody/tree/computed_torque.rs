@@ -19,14 +19,13 @@ use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 
 /// The linear law that the coordinates of a tree under computed torque follow:
-/// acceleration = stiffness (u − q) − damping v, with the commanded position u. Its gains are constants: they are no parameters
-/// of gradients.
+/// acceleration = stiffness (u − q) − damping v, with the commanded position u.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ComputedTorque {
+pub struct ComputedTorque<T = f64> {
     /// Acceleration for each deviation from the commanded position, 1/s².
-    pub stiffness: f64,
+    pub stiffness: T,
     /// Deceleration for each velocity, 1/s.
-    pub damping: f64,
+    pub damping: T,
 }
 
 impl ComputedTorque {
@@ -39,20 +38,43 @@ impl ComputedTorque {
         }
     }
 
+    /// Constant gains as scalars `T`.
+    pub(super) fn lifted<T: Scalar>(&self) -> ComputedTorque<T> {
+        ComputedTorque { stiffness: T::from(self.stiffness), damping: T::from(self.damping) }
+    }
+}
+
+impl<T: Scalar> ComputedTorque<T> {
+    /// The law without its derivatives.
+    pub(super) fn real(&self) -> ComputedTorque {
+        ComputedTorque { stiffness: self.stiffness.real(), damping: self.damping.real() }
+    }
+
     /// The acceleration towards a commanded position, from a position and a velocity.
-    pub fn acceleration<T: Scalar>(&self, command: T, q: T, v: T) -> T {
-        (command - q) * self.stiffness - v * self.damping
+    pub fn acceleration(&self, command: T, q: T, v: T) -> T {
+        self.stiffness * (command - q) - self.damping * v
     }
 
     /// What the mass matrix is multiplied by in a step of `time_step` seconds that takes the law at its end,
     /// s = 1 + δt damping + δt² stiffness: M (v⁺ − v) = δt M (stiffness (u − q − δt v⁺) − damping v⁺) is
     /// s M v⁺ = M (v + δt stiffness (u − q)).
-    pub fn step_factor(&self, time_step: f64) -> f64 {
-        1.0 + time_step * (self.damping + time_step * self.stiffness)
+    pub fn step_factor(&self, time_step: f64) -> T {
+        (self.stiffness * time_step + self.damping) * time_step + 1.0
     }
 }
 
-impl Tree {
+impl<T> Tree<T> {
+    /// The same tree with its law in scalars of another kind.
+    pub(super) fn with_law<U>(&self, law: impl Fn(&ComputedTorque<T>) -> ComputedTorque<U>) -> Tree<U> {
+        let Self { joints, v, is_weightless, computed_torque } = self;
+        Tree {
+            joints: joints.clone(),
+            v: v.clone(),
+            is_weightless: *is_weightless,
+            computed_torque: computed_torque.as_ref().map(law),
+        }
+    }
+
     /// Whether its drives cancel the forces that depend on its motion, its weight, and the damping and the springs of its
     /// joints.
     pub(super) fn is_cancelled(&self) -> bool {
@@ -83,7 +105,7 @@ impl<T: Scalar> Mechanism<T> {
     /// # Panics
     /// When there is no such joint.
     #[must_use]
-    pub fn with_computed_torque(self, joint: usize, law: ComputedTorque) -> Self {
+    pub fn with_computed_torque(self, joint: usize, law: ComputedTorque<T>) -> Self {
         let mut mechanism = self.with_gravity_compensation(joint);
         for tree in mechanism.trees.iter_mut().filter(|tree| tree.joints.contains(&joint)) {
             tree.computed_torque = Some(law);
@@ -97,16 +119,20 @@ impl<T: Scalar> Mechanism<T> {
         passive.flat_map(|tree| tree.joints.clone().zip(&self.joints[tree.joints.clone()]))
     }
 
-    /// The law of the tree of a velocity coordinate; `None` where the tree is not under computed torque.
-    pub(in crate::multibody) fn computed_torque_of(&self, velocity: usize) -> Option<ComputedTorque> {
-        self.trees.iter().find(|tree| tree.v.contains(&velocity))?.computed_torque
+    /// The tree of a velocity coordinate, with its law; `None` where the tree is not under computed torque.
+    pub(in crate::multibody) fn computed_torque_of(
+        &self,
+        velocity: usize,
+    ) -> Option<(usize, ComputedTorque<T>)> {
+        let tree = self.trees.iter().position(|tree| tree.v.contains(&velocity))?;
+        Some((tree, self.trees[tree].computed_torque?))
     }
 
     /// What the mass matrix of a body's tree is multiplied by in a step of `time_step` seconds: 1 but of trees under computed
     /// torque.
-    pub(crate) fn step_factor_of(&self, body: usize, time_step: f64) -> f64 {
+    pub(crate) fn step_factor_of(&self, body: usize, time_step: f64) -> T {
         let law = self.tree_of_body(body).and_then(|tree| self.trees[tree].computed_torque);
-        law.map_or(1.0, |law| law.step_factor(time_step))
+        law.map_or(T::from(1.0), |law| law.step_factor(time_step))
     }
 
     /// Whether a tree is under computed torque.

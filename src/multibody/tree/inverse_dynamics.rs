@@ -18,7 +18,7 @@ pub struct BodyForce<T = f64> {
 
 /// The acceleration of the world that weighs on the bodies of a tree like gravity does.
 #[inline]
-pub(super) fn minus_gravity<T: Scalar>(tree: &Tree, gravity: &Vector3<T>) -> SpatialVelocity<T> {
+pub(super) fn minus_gravity<T: Scalar>(tree: &Tree<T>, gravity: &Vector3<T>) -> SpatialVelocity<T> {
     if tree.is_weightless {
         return SpatialVelocity::zero();
     }

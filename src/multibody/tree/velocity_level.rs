@@ -24,7 +24,7 @@ impl<T: Scalar> Mechanism<T> {
         self.mass_matrix(workspace, matrix);
         for tree in &self.trees {
             let Some(law) = tree.computed_torque else { continue };
-            let (v, factor) = (&tree.v, T::from(law.step_factor(time_step)));
+            let (v, factor) = (&tree.v, law.step_factor(time_step));
             matrix.view_mut((v.start, v.start), (v.len(), v.len())).iter_mut().for_each(|m| *m *= factor);
         }
         for (_, joint) in self.passive_joints() {

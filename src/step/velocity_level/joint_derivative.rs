@@ -101,7 +101,8 @@ impl JointDerivatives {
             model.for_each_led_coordinate(at.split_control().0, |led| {
                 let by_acceleration: f64 = (0..n).map(|k| mass[(led.v, k)] * scaled[k]).sum();
                 by_joints[led.v] -= by_acceleration * led.law.stiffness;
-                by_commands[led.actuator] += by_acceleration * led.law.stiffness * led.ratio;
+                let (q, v) = (at.before.joints.q[led.q], self.velocity[led.v]);
+                led.add_vjp(by_acceleration, q + v * at.dt, v, by_commands, by_model);
             });
         }
         let by_impulse = InertialMotion { impulse: mu.to_vec(), ..InertialMotion::default() };
