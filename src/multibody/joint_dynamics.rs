@@ -118,18 +118,16 @@ impl JointSensitivity {
     }
 
     /// Adds the derivatives of a number through the joints' acceleration under constant forces: by
-    /// configuration and velocity to `by_joints`, by the commands of drives of computed torque to `by_commands`, by gravity,
-    /// masses, dampings and springs to `by_model`.
+    /// configuration and velocity to `by_joints`, by gravity, masses, dampings and springs to
+    /// `by_model`. What drives of computed torque add is left to [`Model::add_led_vjp`].
     /// `by_joint_forces` are those of [`Self::force_cotangent`], at the same state.
     pub fn add_acceleration_vjp(
         &mut self,
         model: &Model,
         joints: &JointState,
         forces: &Forces,
-        commands: &[f64],
         by_joint_forces: &[f64],
         by_joints: &mut [f64],
-        by_commands: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
         if model.mechanism.velocity_dimension() == 0 {
@@ -142,15 +140,6 @@ impl JointSensitivity {
         self.acceleration.vdot = vdot;
         self.subtract_vjp(model, by_joint_forces, by_joints, by_model);
         add_passive_vjp(model, joints, by_joint_forces, by_joints, by_model);
-        let Some(mass) = self.mass_matrix() else { return };
-        let nv = joints.v.len();
-        model.for_each_led_coordinate(commands, |led| {
-            // The forces' derivatives are M⁻¹ times those of the acceleration.
-            let by_acceleration: f64 = mass.row(led.v).iter().zip(by_joint_forces).map(|(m, x)| m * x).sum();
-            by_joints[led.v] -= by_acceleration * led.law.stiffness;
-            by_joints[nv + led.v] -= by_acceleration * led.law.damping;
-            led.add_vjp(by_acceleration, joints.q[led.q], joints.v[led.v], by_commands, by_model);
-        });
     }
 
     /// Evaluates how τ of inverse dynamics depends on everything, at a state, an acceleration, and

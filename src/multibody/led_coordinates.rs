@@ -90,6 +90,29 @@ impl<T: Scalar> Model<T> {
     }
 }
 
+impl Model {
+    /// Adds the derivatives of a number through the accelerations that drives of computed torque add at a state of the joints,
+    /// given those with respect to the accelerations: by configuration and velocity to `by_joints`, one after the other, by
+    /// commands and by the gains.
+    pub(crate) fn add_led_vjp(
+        &self,
+        joints: &JointState,
+        commands: &[f64],
+        by_acceleration: &[f64],
+        by_joints: &mut [f64],
+        by_commands: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let nv = joints.v.len();
+        self.for_each_led_coordinate(commands, |led| {
+            let by = by_acceleration[led.v];
+            by_joints[led.v] -= by * led.law.stiffness;
+            by_joints[nv + led.v] -= by * led.law.damping;
+            led.add_vjp(by, joints.q[led.q], joints.v[led.v], by_commands, by_model);
+        });
+    }
+}
+
 /// Checks the gains of trees under computed torque, and that each of their coordinates is led by one actuator, and no others.
 pub(super) fn check_led(actuators: &[Actuator], mechanism: &Mechanism) -> Result<(), ModelError> {
     let leading = || actuators.iter().filter(|actuator| actuator.drive == Drive::ComputedTorque);

@@ -8,8 +8,9 @@ use isobar::io::Scene;
 use isobar::multibody::tree::{ComputedTorque, JointKind, Workspace};
 use isobar::multibody::{
     Actuator, AppliedForces, BodyPair, Drive, Forces, Model, ModelBuilder, ModelError, PairWorkspace,
-    Parameter, State, seeded,
+    Parameter, State,
 };
+use isobar::optimize::identification::parameters_at;
 use isobar::rollout::{
     Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
 };
@@ -346,9 +347,9 @@ fn steps_agree_with_differences() {
             let moved = |by: f64| {
                 let (mut tangent, mut control) = (vec![0.0; n], PRESSING);
                 if column < n {
-                    tangent[column] = by
+                    tangent[column] = by;
                 } else {
-                    control[column - n] += by
+                    control[column - n] += by;
                 }
                 let end = stepped(integrator, &model, &start.moved(&tangent), &control, 1e-3);
                 DVector::from_vec(after.difference(&end))
@@ -460,6 +461,27 @@ fn other_forces_move_the_arm_by_its_inertia() {
         let error = (&mass * (pushed - free) * LAW.step_factor(dt) - &tau * dt).amax() / (tau.amax() * dt);
         assert!(error < 1e-10, "{integrator:?}: {error:e}");
     }
+}
+
+/// The gains are those of the tree, by the name of any of its joints; a joint that is not led has none.
+#[test]
+fn gains_are_parameters_of_the_tree() {
+    let (model, _) = free_arm(LAW);
+    for (field, parameter, value) in [
+        ("stiffness", Parameter::TreeStiffness { tree: 0 }, LAW.stiffness),
+        ("damping", Parameter::TreeDamping { tree: 0 }, LAW.damping),
+    ] {
+        for joint in ["upper", "hand", "counter"] {
+            let found = parameters_at(&model, &format!("joints.{joint}.computed_torque.{field}"));
+            assert_eq!(found.expect("a parameter"), [parameter]);
+        }
+        assert_eq!(parameter.value(&model), Ok(value));
+        assert_eq!(parameter.name(&model), format!("upper.computed_torque.{field}"));
+    }
+    let folder = Folder::new("plain");
+    let plain = Scene::load(folder.file("arm.toml", ARM)).expect("a scene").model;
+    let error = parameters_at(&plain, "joints.hand.computed_torque.stiffness").expect_err("none").to_string();
+    assert!(error.contains("computed_torque.stiffness"), "{error}");
 }
 
 /// Wrong combinations, each with one message.

@@ -102,17 +102,9 @@ pub(in crate::step) fn stage_vjp<A: AppliedForces>(
     let point = ForcePoint { surfaces, ..at.forces_at(state, at.time + part * at.dt) };
     let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_stage, out.control, out.model);
     let of_joints = &mut by_stage[size - 2 * nv..];
+    joints.add_acceleration_vjp(model, &state.joints, forces, &by_force.joints, of_joints, out.model);
     let commands = at.split_control().0;
-    joints.add_acceleration_vjp(
-        model,
-        &state.joints,
-        forces,
-        commands,
-        &by_force.joints,
-        of_joints,
-        &mut out.control[..commands.len()],
-        out.model,
-    );
+    model.add_led_vjp(&state.joints, commands, &by_rate[size - nv..], of_joints, out.control, out.model);
     joint_rates_vjp(
         &state.joints,
         &tangent[size - 2 * nv..],
