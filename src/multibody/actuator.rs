@@ -11,6 +11,9 @@ use crate::scalar::Scalar;
 pub enum Drive<T = f64> {
     /// The command is the force, N m or N.
     Force,
+    /// A coordinate's part of computed torque: the command is the position that it is led to, by efforts on all joints of its
+    /// tree together, with the gains of [`Mechanism::with_computed_torque`]. On its coordinate alone it has no force.
+    ComputedTorque,
     /// A velocity servo: force damping (u − v).
     Velocity {
         /// Gain, N m s/rad or N s/m.
@@ -141,6 +144,10 @@ impl Actuator {
         let gain = |what, x: f64| value(what, x, x >= 0.0 && x.is_finite(), "at least 0 and finite");
         match self.drive {
             Drive::Force => {}
+            Drive::ComputedTorque => {
+                let allowed = "infinite, since limits of effort do not apply to computed torque";
+                value("its largest effort", self.effort, self.effort == f64::INFINITY, allowed)?;
+            }
             Drive::Velocity { damping } => gain("its damping", damping)?,
             Drive::Position { stiffness, damping } => {
                 gain("its stiffness", stiffness)?;
@@ -231,6 +238,7 @@ impl Drive {
     pub(super) fn lifted<T: Scalar>(&self) -> Drive<T> {
         match *self {
             Self::Force => Drive::Force,
+            Self::ComputedTorque => Drive::ComputedTorque,
             Self::Velocity { damping } => Drive::Velocity { damping: T::from(damping) },
             Self::Position { stiffness, damping } => {
                 Drive::Position { stiffness: T::from(stiffness), damping: T::from(damping) }
@@ -243,6 +251,7 @@ impl<T: Scalar> Drive<T> {
     fn real(&self) -> Drive {
         match self {
             Self::Force => Drive::Force,
+            Self::ComputedTorque => Drive::ComputedTorque,
             Self::Velocity { damping } => Drive::Velocity { damping: damping.real() },
             Self::Position { stiffness, damping } => {
                 Drive::Position { stiffness: stiffness.real(), damping: damping.real() }

@@ -42,15 +42,29 @@ impl<T> Default for JointAcceleration<T> {
 }
 
 impl<T: Scalar> JointAcceleration<T> {
-    /// Becomes that under gravity, the joints' damping and springs, and forces, at the state that
-    /// `kinematics` was brought to last.
+    /// Becomes that under gravity, the joints' damping and springs, forces, and what drives of computed torque add under
+    /// their commands, at the state that `kinematics` was brought to last.
     pub fn evaluate(
         &mut self,
         model: &Model<T>,
         joints: &JointState<T>,
         forces: &Forces<T>,
+        commands: &[T],
         kinematics: &mut JointKinematics<T>,
     ) -> &mut Vec<T> {
+        self.evaluate_forces(model, joints, forces, kinematics);
+        model.for_each_led_coordinate(commands, |led| self.vdot[led.v] += led.acceleration(joints));
+        &mut self.vdot
+    }
+
+    /// Becomes that without what drives of computed torque add.
+    fn evaluate_forces(
+        &mut self,
+        model: &Model<T>,
+        joints: &JointState<T>,
+        forces: &Forces<T>,
+        kinematics: &mut JointKinematics<T>,
+    ) {
         let (mechanism, Self { vdot, applied, tau }) = (&model.mechanism, self);
         vdot.clear();
         vdot.resize(mechanism.velocity_dimension(), T::from(0.0));
@@ -60,7 +74,6 @@ impl<T: Scalar> JointAcceleration<T> {
             mechanism.passive_forces(&joints.q, &joints.v, tau);
             mechanism.forward_dynamics(kinematics.of(mechanism), tau, &model.gravity, applied, vdot);
         }
-        vdot
     }
 }
 
@@ -106,7 +119,7 @@ impl JointSensitivity {
 
     /// Adds the derivatives of a number through the joints' acceleration under constant forces: by
     /// configuration and velocity to `by_joints`, by gravity, masses, dampings and springs to
-    /// `by_model`.
+    /// `by_model`. What drives of computed torque add is left to [`Model::add_led_vjp`].
     /// `by_joint_forces` are those of [`Self::force_cotangent`], at the same state.
     pub fn add_acceleration_vjp(
         &mut self,
@@ -121,7 +134,7 @@ impl JointSensitivity {
             return;
         }
         self.kinematics.update(&model.mechanism, &joints.q, &joints.v);
-        self.acceleration.evaluate(model, joints, forces, &mut self.kinematics);
+        self.acceleration.evaluate_forces(model, joints, forces, &mut self.kinematics);
         let vdot = std::mem::take(&mut self.acceleration.vdot);
         self.evaluate(model, joints, &vdot, &forces.bodies);
         self.acceleration.vdot = vdot;
@@ -192,7 +205,8 @@ fn add_passive_vjp(
     by_joints: &mut [f64],
     by_model: &mut ModelGradient,
 ) {
-    for (joint, by) in model.mechanism.joints().iter().zip(&mut by_model.joints) {
+    for (index, joint) in model.mechanism.passive_joints() {
+        let by = &mut by_model.joints[index];
         for k in joint.v.clone() {
             by_joints[left.len() + k] -= joint.damping * left[k];
             by.damping -= joints.v[k] * left[k];

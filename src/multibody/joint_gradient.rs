@@ -1,4 +1,4 @@
-//! Derivatives of one number with respect to the numbers of joints and actuators.
+//! Derivatives of one number with respect to the numbers of joints, actuators and trees of joints.
 
 /// The derivatives of one number with respect to the numbers of a joint.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,4 +28,13 @@ pub struct DriveGradient {
     pub damping: f64,
     /// With respect to the largest force.
     pub effort: f64,
+}
+
+/// The derivatives of one number with respect to the gains of a tree under computed torque; 0 of other trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TreeGradient {
+    /// With respect to the acceleration for each deviation from the command.
+    pub stiffness: f64,
+    /// With respect to the deceleration for each velocity.
+    pub damping: f64,
 }

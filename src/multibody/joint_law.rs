@@ -71,6 +71,8 @@ impl<T: Scalar> JointLaw<T> {
             Self::Drive { drive, effort, command } => {
                 let force = match drive {
                     Drive::Force => command,
+                    // It acts on the tree as a whole.
+                    Drive::ComputedTorque => T::from(0.0),
                     Drive::Velocity { damping } => damping * (command - v),
                     Drive::Position { stiffness, damping } => stiffness * (command - q) - damping * v,
                 };
@@ -107,7 +109,8 @@ impl<T: Scalar> Actuator<T> {
     }
 
     /// The force with which it acts on one of its coordinates in a state of the joints, under a command: what a
-    /// sensor of the motor's effort measures, N m or N. At the limit of effort its derivatives are one-sided.
+    /// sensor of the motor's effort measures, N m or N. At the limit of effort its derivatives are one-sided. Of
+    /// [`Drive::ComputedTorque`], whose efforts are those of the tree as a whole, it is 0.
     ///
     /// # Panics
     /// When the state does not have the coordinate.
@@ -119,7 +122,10 @@ impl<T: Scalar> Actuator<T> {
 impl JointLaw<f64> {
     /// Whether the force is nothing in all states.
     pub fn is_nothing(&self) -> bool {
-        matches!(*self, Self::Friction { friction: 0.0, .. })
+        matches!(
+            *self,
+            Self::Friction { friction: 0.0, .. } | Self::Drive { drive: Drive::ComputedTorque, .. }
+        )
     }
 
     /// The magnitude of the terms that cancel in the force at a position: stiffness times position. The
@@ -175,6 +181,7 @@ impl JointLaw<f64> {
             Self::Drive { drive, effort, command } => {
                 let drive = match drive {
                     Drive::Force => Drive::Force,
+                    Drive::ComputedTorque => Drive::ComputedTorque,
                     Drive::Velocity { damping } => Drive::Velocity { damping: number(damping, 1) },
                     Drive::Position { stiffness, damping } => {
                         Drive::Position { stiffness: number(stiffness, 0), damping: number(damping, 1) }
@@ -204,6 +211,7 @@ impl JointLaw<f64> {
                 // The force is clamped(a − b v).
                 let (a, b) = match drive {
                     Drive::Force => (command, 0.0),
+                    Drive::ComputedTorque => return 0.0,
                     Drive::Velocity { damping } => (damping * command, damping),
                     Drive::Position { stiffness, damping } => {
                         (stiffness * (command - q), stiffness * dt + damping)

@@ -26,6 +26,7 @@ mod joint_dynamics;
 mod joint_gradient;
 mod joint_law;
 mod kinematics;
+mod led_coordinates;
 mod load;
 mod load_forces;
 mod load_history;
@@ -77,7 +78,7 @@ pub use geometry_gradient::GeometryGradient;
 pub(crate) use joint_dynamics::{
     JointAcceleration, JointSensitivity, add_link_mass, add_link_motions, link_forces, set_link_velocities,
 };
-pub use joint_gradient::{DriveGradient, JointGradient};
+pub use joint_gradient::{DriveGradient, JointGradient, TreeGradient};
 pub(crate) use joint_law::JointLaw;
 pub use kinematics::{BodyFrame, JointKinematics};
 pub use load::{BodyLoad, LoadFrame, LoadKind};

@@ -6,6 +6,7 @@ use nalgebra::Vector3;
 
 use super::actuator::Actuator;
 use super::body::{Body, Motion};
+use super::led_coordinates::check_led;
 use super::load_history::{Load, check_loads};
 use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
 use super::model_error::{LARGEST_PAIR_COUNT, ModelError};
@@ -84,6 +85,7 @@ impl ModelBuilder {
         check_bodies(&bodies, &mechanism)?;
         let is_free = |body: usize| bodies.get(body).is_some_and(Body::is_free);
         check_actuators(&actuators, &mechanism, is_free)?;
+        check_led(&actuators, &mechanism)?;
         check_loads(&loads, is_free)?;
         for pair in &mut apart {
             let (BodyPair { a, b }, count) = (*pair, bodies.len());

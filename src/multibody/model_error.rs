@@ -206,6 +206,30 @@ pub enum ModelError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// An actuator leads a joint by computed torque, whose tree is not under it.
+    #[error(
+        "actuator `{actuator}` has the drive of computed torque, but joint `{joint}` belongs to a tree of bodies that is not under it; `Mechanism::with_computed_torque` puts a tree under it"
+    )]
+    NotComputedTorque {
+        /// The actuator.
+        actuator: String,
+        /// The joint.
+        joint: String,
+    },
+    /// A coordinate of a tree under computed torque is not commanded by exactly one actuator with that drive.
+    #[error(
+        "joint `{joint}` ({kind}) belongs to a tree of bodies under computed torque, and {found} actuators with that drive command its coordinate {coordinate}; each coordinate takes one, so that the tree has no ball and no free joint"
+    )]
+    NotLed {
+        /// The joint.
+        joint: String,
+        /// Its kind.
+        kind: &'static str,
+        /// Which of its velocity coordinates.
+        coordinate: usize,
+        /// The number of actuators.
+        found: usize,
+    },
     /// Two bodies or two joints have the same name.
     #[error("there are two {what} with the name `{name}`; names must be unique")]
     DuplicateName {

@@ -7,7 +7,7 @@ use super::body::Motion;
 use super::dynamics::BodyCotangent;
 use super::force_dependence::ForceDependence;
 use super::geometry_gradient::GeometryGradient;
-use super::joint_gradient::{DriveGradient, JointGradient};
+use super::joint_gradient::{DriveGradient, JointGradient, TreeGradient};
 use super::joint_law::{CoordinateIndices, LawOrigin};
 use super::mass::MassSource;
 use super::model::Model;
@@ -47,6 +47,9 @@ pub struct ModelGradient {
     /// With respect to the gains and the limit of effort of each of [`Model::actuators`], if numbers of
     /// actuators, stops or friction in joints are among the parameters; 0 for gains that the actuator does not have.
     pub drives: Vec<DriveGradient>,
+    /// With respect to the gains of each tree of the mechanism that is under computed torque; what passes through SAP's
+    /// regularization only if they are among the parameters.
+    pub trees: Vec<TreeGradient>,
     /// With respect to the shapes and places of those geometries that a parameter belongs to, through
     /// contact: their masses aside.
     pub geometries: Vec<GeometryGradient>,
@@ -55,7 +58,7 @@ pub struct ModelGradient {
     pub(crate) of_free_bodies: bool,
     /// Whether the masses of links are among the parameters: those by them take extra work.
     pub(crate) of_links: bool,
-    /// Whether springs or dampings of joints are among the parameters.
+    /// Whether springs or dampings of joints, or gains of computed torque, are among the parameters.
     pub(crate) of_springs: bool,
     /// Whether numbers of actuators, stops or friction in joints are among the parameters: those by them
     /// take extra work.
@@ -74,8 +77,15 @@ impl ModelGradient {
             gravity: Vector3::zeros(),
             joints: vec![JointGradient::default(); model.model.mechanism.joints().len()],
             drives: vec![DriveGradient::default(); model.model.actuators.len()],
+            trees: vec![TreeGradient::default(); model.model.mechanism.trees().len()],
             of_springs: model.parameters.iter().any(|parameter| {
-                matches!(parameter, Parameter::JointDamping { .. } | Parameter::SpringStiffness { .. })
+                matches!(
+                    parameter,
+                    Parameter::JointDamping { .. }
+                        | Parameter::SpringStiffness { .. }
+                        | Parameter::TreeStiffness { .. }
+                        | Parameter::TreeDamping { .. }
+                )
             }),
             of_joint_laws: model.parameters.iter().any(|parameter| {
                 matches!(
@@ -101,6 +111,7 @@ impl ModelGradient {
         self.gravity = Vector3::zeros();
         self.joints.fill(JointGradient::default());
         self.drives.fill(DriveGradient::default());
+        self.trees.fill(TreeGradient::default());
         self.geometries.iter_mut().for_each(GeometryGradient::clear);
         self.direct.fill(0.0);
     }
@@ -403,6 +414,8 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::EffortLimit { actuator } => by_model.drives[actuator].effort,
             Parameter::DriveStiffness { actuator } => by_model.drives[actuator].stiffness,
             Parameter::DriveDamping { actuator } => by_model.drives[actuator].damping,
+            Parameter::TreeStiffness { tree } => by_model.trees[tree].stiffness,
+            Parameter::TreeDamping { tree } => by_model.trees[tree].damping,
             Parameter::GeometryScale { .. }
             | Parameter::MeshVertex { .. }
             | Parameter::Extent { .. }

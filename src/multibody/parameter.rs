@@ -122,6 +122,16 @@ pub enum Parameter {
         /// The actuator in [`Model::actuators`].
         actuator: usize,
     },
+    /// The acceleration for each deviation from the command in a tree of joints under computed torque, 1/s².
+    TreeStiffness {
+        /// The tree in [`Mechanism::trees`](super::tree::Mechanism::trees).
+        tree: usize,
+    },
+    /// The deceleration for each velocity in a tree of joints under computed torque, 1/s.
+    TreeDamping {
+        /// The tree in [`Mechanism::trees`](super::tree::Mechanism::trees).
+        tree: usize,
+    },
     /// A factor on the size of a geometry about the origin of its own frame (on the thickness of a
     /// half-space); its value is 1. Extents stay as they are at the vertices. Mass, centre of mass and
     /// inertia change with the size where they are computed from the geometry. With a given density the

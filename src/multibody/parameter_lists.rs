@@ -138,8 +138,14 @@ impl Parameter {
         let of_drives = (0..model.actuators.len()).flat_map(|actuator| {
             [Parameter::DriveStiffness { actuator }, Parameter::DriveDamping { actuator }]
         });
-        parameters
-            .extend(of_joints.chain(of_drives).filter(|i| i.value(model).is_ok_and(|value| value > 0.0)));
+        let of_trees = (0..model.mechanism.trees().len())
+            .flat_map(|tree| [Parameter::TreeStiffness { tree }, Parameter::TreeDamping { tree }]);
+        parameters.extend(
+            of_joints
+                .chain(of_drives)
+                .chain(of_trees)
+                .filter(|i| i.value(model).is_ok_and(|value| value > 0.0)),
+        );
         parameters.extend(springs.chain(limits));
         parameters
     }

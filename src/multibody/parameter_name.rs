@@ -16,6 +16,8 @@ impl Parameter {
         let body = |i: usize| model.bodies.get(i).map_or("?", |b| b.name.as_str());
         let material = |i: usize| model.materials.get(i).map_or("?", |m| m.name.as_str());
         let joint = |i: usize| model.mechanism.joints().get(i).map_or("?", |j| j.name.as_str());
+        let first_joint =
+            |i: usize| model.mechanism.trees().get(i).map_or("?", |tree| joint(tree.joints.start));
         let actuator = |i: usize| model.actuators.get(i).map_or("?", |a| a.name.as_str());
         match *self {
             Self::InitialTangent { body: b, index } => {
@@ -47,6 +49,8 @@ impl Parameter {
             }
             Self::DriveStiffness { actuator: a } => format!("{}.drive.stiffness", actuator(a)),
             Self::DriveDamping { actuator: a } => format!("{}.drive.damping", actuator(a)),
+            Self::TreeStiffness { tree } => format!("{}.computed_torque.stiffness", first_joint(tree)),
+            Self::TreeDamping { tree } => format!("{}.computed_torque.damping", first_joint(tree)),
             Self::GeometryScale { body: b, geometry } => {
                 format!("{}.geometries[{geometry}].scale", body(b))
             }

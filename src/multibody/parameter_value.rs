@@ -73,6 +73,14 @@ impl Parameter {
                 Some(Drive::Position { damping, .. } | Drive::Velocity { damping }) => Ok(damping),
                 _ => Err(missing()),
             },
+            Self::TreeStiffness { tree } => {
+                let law = model.mechanism.trees().get(tree).and_then(|tree| tree.computed_torque);
+                law.map(|law| law.stiffness).ok_or_else(missing)
+            }
+            Self::TreeDamping { tree } => {
+                let law = model.mechanism.trees().get(tree).and_then(|tree| tree.computed_torque);
+                law.map(|law| law.damping).ok_or_else(missing)
+            }
             Self::GeometryScale { body, geometry } => {
                 let geometries = model.bodies.get(body).map(|b| &b.geometries);
                 geometries.and_then(|g| g.get(geometry)).map(|_| 1.0).ok_or_else(missing)
@@ -123,7 +131,9 @@ impl Parameter {
             | Self::SpringStiffness { .. }
             | Self::JointStop { .. }
             | Self::DriveStiffness { .. }
-            | Self::DriveDamping { .. } => (value >= 0.0, "at least 0 and finite"),
+            | Self::DriveDamping { .. }
+            | Self::TreeStiffness { .. }
+            | Self::TreeDamping { .. } => (value >= 0.0, "at least 0 and finite"),
         };
         if good && value.is_finite() {
             Ok(())

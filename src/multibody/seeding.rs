@@ -12,7 +12,7 @@ use super::parameter::Parameter;
 use super::parameter_error::ParameterError;
 use super::shape_mass::unit_mass_with_vertices;
 use super::state::State;
-use super::tree::Joint;
+use super::tree::{ComputedTorque, Joint};
 use crate::contact::ContactGeometry;
 use crate::field::FieldError;
 use crate::scalar::{Scalar, lift_vector, real_vector};
@@ -156,8 +156,10 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             }
             Parameter::DriveDamping { actuator } => match &mut out.actuators[actuator].drive {
                 Drive::Position { damping, .. } | Drive::Velocity { damping } => *damping = value,
-                Drive::Force => {}
+                Drive::Force | Drive::ComputedTorque => {}
             },
+            Parameter::TreeStiffness { tree } => change_law(&mut out, tree, |law| law.stiffness = value),
+            Parameter::TreeDamping { tree } => change_law(&mut out, tree, |law| law.damping = value),
         }
     }
     for change in ShapeChange::all(values) {
@@ -208,6 +210,15 @@ fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOn
     let Joint { damping, rotor_inertia, spring, limits, .. } = changed;
     let mechanism = std::mem::take(&mut model.mechanism);
     model.mechanism = mechanism.with_joint_parameters(joint, damping, rotor_inertia, spring, limits);
+}
+
+/// Changes the gains of a tree under computed torque.
+fn change_law<T: Scalar>(model: &mut Model<T>, tree: usize, change: impl FnOnce(&mut ComputedTorque<T>)) {
+    let changed = &model.mechanism.trees()[tree];
+    if let (Some(mut law), joint) = (changed.computed_torque, changed.joints.start) {
+        change(&mut law);
+        model.mechanism = std::mem::take(&mut model.mechanism).with_computed_torque(joint, law);
+    }
 }
 
 /// Checks that an inertia can be divided by: that it is positive definite.

@@ -23,7 +23,8 @@ pub struct FitParameter {
     /// body `shift[AXIS]`, in m along an axis of the world from its place in the scene. The `friction` of a pair (or
     /// `static_friction`, `dynamic_friction`) is that of the materials of both bodies, so that it is the coefficient
     /// between the two; no other body may have these materials. FIELD of a joint is `damping`, `spring.stiffness`,
-    /// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, of an actuator `stiffness`, `damping` or
+    /// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, and of one that computed torque leads
+    /// `computed_torque.stiffness` (1/s²) or `computed_torque.damping` (1/s), which are those of its robot, of an actuator `stiffness`, `damping` or
     /// `effort`, where it has them; of a load `force[AXIS]` or `torque[AXIS]` where it is constant, `force.values[KNOT][AXIS]`
     /// where it has times (knots count from 0), `force.mean[AXIS]`, `force.sine[AXIS]` or `force.cosine[AXIS]` where it has a
     /// period (N or N m, along the axes of its frame), and the same of `torque`. AXIS, ROW and COLUMN are 0, 1 or 2; an offset of one number has none.

@@ -42,11 +42,12 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
 ) {
     let StepProblem { model, state, time, time_step: dt, applied, control, .. } = *step;
     let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
+    let commands = &control[..model.command_dimension()];
     let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
     let bodies = bodies.map(|(((_, _, mass), body), f)| step_body(mass, &model.gravity, body, f, dt));
     after.bodies.clear();
     after.bodies.extend(bodies);
-    let change = memory.acceleration.evaluate(model, &state.joints, forces, kinematics);
+    let change = memory.acceleration.evaluate(model, &state.joints, forces, commands, kinematics);
     let free = memory.free_motion.of(model, state, dt);
     let (dt, moves) = (T::from(dt), &mut memory.moves);
     change.iter_mut().for_each(|a| *a *= dt);
@@ -141,6 +142,8 @@ pub(super) fn vjp<A: AppliedForces>(
     let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_state, out.control, out.model);
     let (sum_of_bodies, sum_of_joints) = by_state.split_at_mut(of_bodies.len());
     joints.add_acceleration_vjp(model, &at.before.joints, forces, &by_force.joints, sum_of_joints, out.model);
+    let commands = at.split_control().0;
+    model.add_led_vjp(&at.before.joints, commands, by_rate, sum_of_joints, out.control, out.model);
     let parts =
         of_bodies.chunks_exact(TANGENT_DIMENSION).zip(sum_of_bodies.chunks_exact_mut(TANGENT_DIMENSION));
     for (i, (((mass, before, after), force), (by_after, sum))) in

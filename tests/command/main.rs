@@ -12,6 +12,7 @@ mod browser;
 mod bubble_gripper;
 mod check_files;
 mod checkpoints;
+mod computed_torque;
 mod contact;
 mod controllers;
 mod designs;

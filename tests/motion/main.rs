@@ -3,6 +3,7 @@
 mod adjoint;
 mod bristle_derivatives;
 mod bristles;
+mod computed_torque;
 mod constraints;
 mod continuous_limit;
 mod controllers;

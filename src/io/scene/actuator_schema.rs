@@ -85,6 +85,41 @@ pub(in crate::io) enum DriveTable {
     Position(PositionServoTable),
 }
 
+/// How a drive on all joints of a robot turns commands into forces: as one of an actuator, joint by joint, or by computed
+/// torque.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum RobotDriveTable {
+    /// The command is the force, N m or N.
+    Force,
+    /// The force follows a velocity.
+    Velocity(VelocityServoTable),
+    /// The force follows a position.
+    Position(PositionServoTable),
+    /// The forces on all joints together are those with which each joint goes to its command as a damped oscillator of its own.
+    ComputedTorque(ComputedTorqueTable),
+}
+
+/// Computed torque, also called inverse dynamics control: the forces on all joints of a robot are τ = M(q) a + h(q, v) with the
+/// mass matrix M, all that acts on the robot by itself, h (Coriolis and centrifugal forces, gravity, the damping and the
+/// springs of its joints), and the accelerations a = ω² (command − q) − 2 ζ ω v, with the natural frequency ω and the damping
+/// ratio ζ. Without contact q'' = a follows for every joint, whatever the configuration and whatever the other joints do.
+///
+/// Friction and stops of joints are not cancelled, nor is what the robot holds. Limits of effort do not apply, those of its file
+/// either. The base is fixed, all joints have one coordinate or follow others, and all that is joined to the robot belongs to
+/// robots with the same drive. Every solver takes it; implicit ones take the law at the end of the step. Parameters of
+/// fits and designs are ω² and 2 ζ ω, `joints.NAME.computed_torque.stiffness` and `damping`, of any of its joints.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct ComputedTorqueTable {
+    /// The natural frequency ω: after a step of the command a critically damped joint is within 5 % of it after 4.7/ω.
+    #[schemars(extend("x-unit" = "rad/s"))]
+    pub natural_frequency: f64,
+    /// The damping ratio ζ: below 1 a joint overshoots its command.
+    #[serde(default = "one")]
+    pub damping_ratio: f64,
+}
+
 /// Force −damping (v − command).
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

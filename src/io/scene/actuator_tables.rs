@@ -5,14 +5,14 @@ use nalgebra::Vector3;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::actuator_schema::{
-    ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable,
+    ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable, RobotDriveTable,
 };
 use crate::io::scene::body_tables::{Range, number, vector};
 use crate::io::scene::joint_schema::RobotTable;
 use crate::io::scene::load_tables::free_body;
 use crate::io::strict::Exactly;
 use crate::multibody::tree::{JointState, Mechanism};
-use crate::multibody::{Actuator, BodyLoad, Drive, LoadKind, ModelError};
+use crate::multibody::{Actuator, BodyLoad, Drive, DrivenCoordinate, LoadKind, ModelError, Transmission};
 use crate::rollout::{Command, KnotValues, SimulationError};
 
 /// A robot with a drive on all its joints.
@@ -73,24 +73,43 @@ fn add_drives(
         let Some(own) = mechanism.joint_index(joint).map(|index| &mechanism.joints()[index]) else {
             continue;
         };
-        if !own.kind.is_single()
-            || own.follows.is_some()
-            || made.iter().flat_map(Actuator::coordinates).any(|at| at.v == own.v.start)
-        {
+        if !own.kind.is_single() || own.follows.is_some() {
             continue;
         }
         let field = field.key("drive");
+        let drives = |actuator: &&Actuator| actuator.coordinates().iter().any(|at| at.v == own.v.start);
+        match (drive, made.iter().find(drives)) {
+            (_, None) => {}
+            (RobotDriveTable::ComputedTorque(_), Some(other)) => {
+                let message = format!(
+                    "joint `{joint}` is driven by the actuator `{}` too; computed torque leads all joints of a robot",
+                    other.name
+                );
+                return Err(Problem::new(field.key("computed_torque"), message));
+            }
+            (_, Some(_)) => continue,
+        }
         if made.iter().any(|actuator| actuator.name == *joint) {
             let message =
                 format!("makes an actuator `{joint}` for the joint; there is one of that name already");
             return Err(Problem::new(field, message));
         }
         let only = DrivenJointTable { joint: joint.clone(), ratio: 1.0, coordinate: 0 };
-        made.push(drive_of_joints(joint, (&[only], drive), None, mechanism, &field)?);
-        let rest = match drive {
-            DriveTable::Position(_) => start.q[own.q.start],
-            DriveTable::Force | DriveTable::Velocity(_) => 0.0,
+        let of_joint = |drive| drive_of_joints(joint, (&[only], drive), None, mechanism, &field);
+        let (actuator, rest) = match drive {
+            RobotDriveTable::Force => (of_joint(DriveTable::Force)?, 0.0),
+            RobotDriveTable::Velocity(servo) => (of_joint(DriveTable::Velocity(servo))?, 0.0),
+            RobotDriveTable::Position(servo) => {
+                (of_joint(DriveTable::Position(servo))?, start.q[own.q.start])
+            }
+            RobotDriveTable::ComputedTorque(_) => {
+                let at = DrivenCoordinate { v: own.v.start, q: own.q.start, ratio: 1.0 };
+                let (drive, effort) = (Drive::ComputedTorque, f64::INFINITY);
+                let transmission = Transmission::Joints(vec![at]);
+                (Actuator { name: joint.clone(), drive, effort, transmission }, start.q[own.q.start])
+            }
         };
+        made.push(actuator);
         let given = table.commands.get(&in_file(joint));
         let at = robot.field.key("commands").key(&in_file(joint));
         commands.push(given_command(given.unwrap_or(&CommandTable::Constant(rest)), &at)?);

@@ -16,6 +16,7 @@ use crate::io::scene::body_tables::{
     PoseFields, Range, check_mass_fields, contact_settings, free_body, link_mass, material, number, vector,
     velocity,
 };
+use crate::io::scene::computed_torque::under_computed_torque;
 use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
@@ -97,6 +98,7 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
 
     let mut files = context.files.into_inner();
     let mechanism = compensated(parts.mechanism(&names)?, &driven)?;
+    let mechanism = under_computed_torque(mechanism, &driven)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
     let (joints, beyond) = initial_state(&mechanism, &parts.initial, table_of_joint);
     let free = parts.entries.iter().map(|e| (e.name().to_owned(), matches!(e, Entry::Free(..))));

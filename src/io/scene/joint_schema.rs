@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::io::scene::actuator_schema::{CommandTable, DriveTable};
+use crate::io::scene::actuator_schema::{CommandTable, RobotDriveTable};
 use crate::io::strict::{Exactly, map_without_duplicates};
 use crate::multibody::tree::{JointLimits, STICTION_VELOCITY};
 
@@ -214,16 +214,16 @@ pub(in crate::io) struct RobotTable {
     #[schemars(extend("x-default" = "none"))]
     pub srdf: Option<PathBuf>,
     /// A drive on every joint with one coordinate that follows no other and that no table of `actuators` drives:
-    /// an actuator each, with the name of the joint and its effort in the file.
+    /// an actuator each, with the name of the joint and, but for `computed_torque`, its effort in the file.
     #[schemars(extend("x-default" = "none"))]
-    pub drive: Option<DriveTable>,
+    pub drive: Option<RobotDriveTable>,
     /// Whether the robot's drives carry its weight, as controllers of arms do: gravity does not act on its links, and
     /// the force that this takes is not counted in limits of effort. What it holds has its weight. Not allowed
-    /// with a free base.
+    /// with a free base. Drives of computed torque do so by themselves.
     #[serde(default)]
     pub gravity_compensation: bool,
     /// Commands of these drives, by the joints' names in the file. Those of all other joints are, of position
-    /// drives, where the joint starts, and else 0.
+    /// drives and of computed torque, where the joint starts, and else 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub commands: BTreeMap<String, CommandTable>,
     /// Whether joints that mimic others are read as independent joints, which then need drives of their

@@ -5,6 +5,7 @@ pub(in crate::io) mod actuator_tables;
 pub(in crate::io) mod bodies;
 pub(in crate::io) mod body_names;
 pub(in crate::io) mod body_tables;
+pub(in crate::io) mod computed_torque;
 pub(in crate::io) mod content;
 pub(in crate::io) mod controller_schema;
 pub(in crate::io) mod controller_tables;

@@ -8,6 +8,7 @@ use crate::io::file_error::Problem;
 use crate::io::robot::{
     CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, RobotOptions, disabled_collisions,
 };
+use crate::io::scene::actuator_schema::RobotDriveTable;
 use crate::io::scene::body_tables::{PoseFields, Range, number};
 use crate::io::scene::geometry_tables::{
     ContactShape, GeometryContext, body_geometry, check_compliant, find_material, primitive,
@@ -233,7 +234,10 @@ fn geometries(
 
 /// What to say of joints whose friction is more than the effort of their drives.
 fn locked_joints(t: &RobotTable, robot: &RobotDescription, table: &FieldPath) -> Option<Problem> {
-    t.drive.as_ref()?;
+    // Computed torque has no limits of effort.
+    if matches!(t.drive, None | Some(RobotDriveTable::ComputedTorque(_))) {
+        return None;
+    }
     let locked = robot.joints.iter().filter(|j| j.friction > 0.0 && j.friction >= j.limits.effort);
     let names: Vec<&str> = locked.map(|j| j.name.as_str()).collect();
     (!names.is_empty()).then(|| {

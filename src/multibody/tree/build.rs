@@ -97,7 +97,12 @@ impl Mechanism<f64> {
                 tree.joints.end = index + 1;
                 tree.v.end = v.end;
             }
-            _ => self.trees.push(Tree { joints: index..index + 1, v, is_weightless: false }),
+            _ => self.trees.push(Tree {
+                joints: index..index + 1,
+                v,
+                is_weightless: false,
+                computed_torque: None,
+            }),
         }
         self.bodies.push(Body { name, parent, joint: Some(index), x_mb: joint.x_mc, mass: body.mass });
         self.nq += dq;

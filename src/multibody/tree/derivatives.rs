@@ -89,8 +89,8 @@ impl<T: Scalar> InverseDerivatives<T> {
 
     /// Sums moving inertias and applied forces from the leaves up.
     fn update_sums(&mut self, mechanism: &Mechanism<T>, workspace: &Workspace<T>, applied: &[BodyForce<T>]) {
-        for (moving, m) in self.moving.iter_mut().zip(&workspace.motions) {
-            *moving = MovingInertia::new(&m.inertia, &m.velocity);
+        for (index, (moving, m)) in self.moving.iter_mut().zip(&workspace.motions).enumerate() {
+            *moving = MovingInertia::new(&m.inertia, &workspace.felt_motion(mechanism, index).velocity);
         }
         for (index, joint) in mechanism.joints.iter().enumerate().rev() {
             if let Some(parent) = joint.parent {
@@ -129,7 +129,7 @@ impl<T: Scalar> InverseDerivatives<T> {
         any_applied: bool,
     ) {
         let joint = &mechanism.joints[index];
-        let m = &workspace.motions[index];
+        let m = workspace.felt_motion(mechanism, index);
         let parent = m.velocity - m.relative;
         let own = OwnMotion::new(mechanism, workspace, index, vdot);
         for (i, k) in joint.columns.clone().enumerate() {
@@ -176,12 +176,13 @@ impl<T: Scalar> OwnMotion<T> {
         if !joint.kind.moves_its_center() {
             return None;
         }
-        let m = &workspace.motions[index];
+        let m = workspace.felt_motion(mechanism, index);
+        let position = &workspace.motions[index].position;
         let mut spin_rate = Vector3::from_element(T::from(0.0));
         for k in joint.columns.clone() {
             spin_rate += workspace.columns[k].rotational * vdot[mechanism.coordinate[k]];
         }
-        let center = m.relative.shifted(&m.position).translational;
+        let center = m.relative.shifted(position).translational;
         Some(Self { spin: m.relative.rotational, spin_rate, center })
     }
 

@@ -117,7 +117,7 @@ impl Mechanism<f64> {
         let (first, last) = (a.min(b), a.max(b));
         let (start, end) = (&self.trees[first], &self.trees[last]);
         let (joints, v) = (start.joints.start..end.joints.end, start.v.start..end.v.end);
-        let tree = Tree { joints, v, is_weightless: false };
+        let tree = Tree { joints, v, is_weightless: false, computed_torque: None };
         self.trees.splice(first..=last, [tree]);
     }
 }

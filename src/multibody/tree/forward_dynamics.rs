@@ -33,9 +33,11 @@ impl<T: Scalar> Mechanism<T> {
             self.solve_forward_dynamics(workspace, tau, gravity, applied, vdot);
             return;
         }
-        for (index, m) in workspace.motions.iter().enumerate() {
-            workspace.articulated[index] = ArticulatedInertia::of_rigid(&m.inertia);
-            workspace.forces[index] = m.velocity.cross_force(&m.inertia.times(&m.velocity));
+        for index in 0..self.joints.len() {
+            let felt = workspace.felt_motion(self, index);
+            let inertia = &workspace.motions[index].inertia;
+            workspace.articulated[index] = ArticulatedInertia::of_rigid(inertia);
+            workspace.forces[index] = felt.velocity.cross_force(&inertia.times(&felt.velocity));
         }
         workspace.subtract_applied(self, applied);
         for (index, joint) in self.joints.iter().enumerate().rev() {
@@ -52,14 +54,15 @@ impl<T: Scalar> Mechanism<T> {
                 workspace.pivots[k] = [inverse, excess];
             }
             if let Some(parent) = joint.parent {
+                let bias = workspace.felt_motion(self, index).bias;
                 workspace.articulated[parent] += inertia;
-                workspace.forces[parent] += force + inertia.times(&workspace.motions[index].bias);
+                workspace.forces[parent] += force + inertia.times(&bias);
             }
         }
         for (index, joint) in self.joints.iter().enumerate() {
             let at_rest = || minus_gravity(&self.trees[workspace.tree[index]], gravity);
             let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p])
-                + workspace.motions[index].bias;
+                + workspace.felt_motion(self, index).bias;
             for k in joint.columns.clone() {
                 let [inverse, excess] = workspace.pivots[k];
                 vdot[k] = (excess - a.dot(&workspace.momenta[k])) * inverse;

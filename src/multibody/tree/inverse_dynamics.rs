@@ -18,7 +18,7 @@ pub struct BodyForce<T = f64> {
 
 /// The acceleration of the world that weighs on the bodies of a tree like gravity does.
 #[inline]
-pub(super) fn minus_gravity<T: Scalar>(tree: &Tree, gravity: &Vector3<T>) -> SpatialVelocity<T> {
+pub(super) fn minus_gravity<T: Scalar>(tree: &Tree<T>, gravity: &Vector3<T>) -> SpatialVelocity<T> {
     if tree.is_weightless {
         return SpatialVelocity::zero();
     }
@@ -62,7 +62,8 @@ impl<T: Scalar> Mechanism<T> {
     /// [`Mechanism::update_kinematics`].
     ///
     /// Rotor inertia is included. Damping and springs are not, which [`Mechanism::passive_forces`] computes,
-    /// nor is friction.
+    /// nor is friction. In trees under computed torque, whose drives cancel C(q, v) v and τ_g, neither is part of τ, here and
+    /// in all other dynamics.
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.
@@ -109,16 +110,18 @@ fn newton_euler<T: Scalar>(
     tau: &mut [T],
 ) {
     for (index, joint) in mechanism.joints.iter().enumerate() {
-        let m = &workspace.motions[index];
+        let felt = workspace.felt_motion(mechanism, index);
+        let inertia = &workspace.motions[index].inertia;
         let at_rest = || minus_gravity(&mechanism.trees[workspace.tree[index]], gravity);
-        let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p]) + m.bias;
+        let mut a = joint.parent.map_or_else(at_rest, |p| workspace.accelerations[p]) + felt.bias;
         if let Some(vdot) = vdot {
             for c in joint.columns.clone() {
                 a += workspace.columns[c] * vdot[mechanism.coordinate[c]];
             }
         }
+        workspace.forces[index] =
+            inertia.times(&a) + felt.velocity.cross_force(&inertia.times(&felt.velocity));
         workspace.accelerations[index] = a;
-        workspace.forces[index] = m.inertia.times(&a) + m.velocity.cross_force(&m.inertia.times(&m.velocity));
     }
     workspace.subtract_applied(mechanism, applied);
     workspace.pass_forces(mechanism, tau);
@@ -141,13 +144,14 @@ impl<T: Scalar> Mechanism<T> {
         workspace.pass_forces(self, tau);
     }
 
-    /// The generalized forces of damping and springs, −D v − K (q − q_rest), added to `tau`.
+    /// The generalized forces of damping and springs, −D v − K (q − q_rest), added to `tau`. They are 0 in trees under
+    /// computed torque.
     ///
     /// # Panics
     /// When a slice does not have the mechanism's length.
     pub fn passive_forces(&self, q: &[T], v: &[T], tau: &mut [T]) {
         self.check_lengths(&[q.len()], &[v.len(), tau.len()]);
-        for joint in &self.joints {
+        for (_, joint) in self.passive_joints() {
             for k in joint.v.clone() {
                 tau[k] -= joint.damping * v[k];
             }

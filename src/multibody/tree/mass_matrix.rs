@@ -145,19 +145,20 @@ impl<T: Scalar> Mechanism<T> {
         double * 0.5
     }
 
-    /// Potential energy of gravity (zero at W's origin, and of trees whose drives carry their weight) and of the joints' springs, J.
+    /// Potential energy of gravity (zero at W's origin, and of trees whose drives carry their weight) and of the joints' springs
+    /// (zero of trees under computed torque), J.
     pub fn potential_energy(&self, workspace: &Workspace<T>, q: &[T], gravity: &Vector3<T>) -> T {
         let mut energy = T::from(0.0);
-        for (index, joint) in self.joints.iter().enumerate() {
-            let inertia = &workspace.motions[index].inertia;
+        for (index, motion) in workspace.motions.iter().enumerate().take(self.joints.len()) {
+            let inertia = &motion.inertia;
             let origin = workspace.origins[workspace.tree[index]];
             if !self.trees[workspace.tree[index]].is_weightless {
                 energy -= gravity.dot(&(inertia.first_moment + origin * inertia.mass));
             }
-            if joint.q.len() == 1 {
-                let stretch = q[joint.q.start] - joint.spring.rest;
-                energy += joint.spring.stiffness * stretch * stretch * 0.5;
-            }
+        }
+        for (_, joint) in self.passive_joints().filter(|(_, joint)| joint.q.len() == 1) {
+            let stretch = q[joint.q.start] - joint.spring.rest;
+            energy += joint.spring.stiffness * stretch * stretch * 0.5;
         }
         energy
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::computed_torque::ComputedTorque;
 use super::description::{JointLimits, JointSpring};
 use super::joint::{JointFrame, JointKind};
 use crate::scalar::Scalar;
@@ -92,14 +93,16 @@ pub struct Follows {
 
 /// A tree of bodies of its own: all that one joint on the world carries, or several of which one
 /// follows another. The mass matrix has one block for each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree<T = f64> {
     /// Its joints, in [`Mechanism::joints`].
     pub joints: Range<usize>,
     /// Their velocity coordinates.
     pub v: Range<usize>,
     /// Whether its drives carry its weight, so that gravity does not act on it.
     pub is_weightless: bool,
+    /// The law that its drives make its coordinates follow by computed torque, if they do.
+    pub computed_torque: Option<ComputedTorque<T>>,
 }
 
 /// A set of trees of bodies that joints connect with the world: immutable, and shared by every
@@ -108,7 +111,7 @@ pub struct Tree {
 pub struct Mechanism<T = f64> {
     pub(super) bodies: Vec<Body<T>>,
     pub(super) joints: Vec<Joint<T>>,
-    pub(super) trees: Vec<Tree>,
+    pub(super) trees: Vec<Tree<T>>,
     /// For each direction of motion of a joint the one before it on the way to the world (λ of
     /// Featherstone 2008, §6.4).
     pub(super) column_parent: Vec<Option<usize>>,
@@ -180,7 +183,7 @@ impl<T: Scalar> Mechanism<T> {
                     frame: JointFrame::new(&j.kind, &RigidTransform::lift(j.x_pf())),
                 })
                 .collect(),
-            trees: m.trees.clone(),
+            trees: m.trees.iter().map(|tree| tree.with_law(ComputedTorque::lifted)).collect(),
             column_parent: m.column_parent.clone(),
             coordinate: m.coordinate.clone(),
             v_parent: m.v_parent.clone(),
@@ -222,7 +225,7 @@ impl<T: Scalar> Mechanism<T> {
         Mechanism {
             bodies: self.bodies.iter().map(body).collect(),
             joints: self.joints.iter().map(joint).collect(),
-            trees: self.trees.clone(),
+            trees: self.trees.iter().map(|tree| tree.with_law(ComputedTorque::real)).collect(),
             column_parent: self.column_parent.clone(),
             coordinate: self.coordinate.clone(),
             v_parent: self.v_parent.clone(),
@@ -244,7 +247,7 @@ impl<T: Scalar> Mechanism<T> {
     }
 
     /// The trees, in the order of their coordinates.
-    pub fn trees(&self) -> &[Tree] {
+    pub fn trees(&self) -> &[Tree<T>] {
         &self.trees
     }
 
@@ -264,7 +267,7 @@ impl<T: Scalar> Mechanism<T> {
     }
 
     /// Whether a joint of a tree leaves all rotations to its child.
-    pub(super) fn is_spherical(&self, tree: &Tree) -> bool {
+    pub(super) fn is_spherical(&self, tree: &Tree<T>) -> bool {
         self.joints[tree.joints.clone()].iter().any(|joint| joint.kind.is_spherical())
     }
 
@@ -367,20 +370,6 @@ impl<T: Scalar> Mechanism<T> {
     #[must_use]
     pub fn with_joint_friction(mut self, joint: usize, friction: T) -> Self {
         self.joints[joint].friction = friction;
-        self
-    }
-
-    /// The same mechanism with drives that carry the weight of the whole tree of a joint: gravity does
-    /// not act on it.
-    ///
-    /// # Panics
-    /// When there is no such joint.
-    #[must_use]
-    pub fn with_gravity_compensation(mut self, joint: usize) -> Self {
-        assert!(joint < self.joints.len(), "one of {} joints, found {joint}", self.joints.len());
-        for tree in self.trees.iter_mut().filter(|tree| tree.joints.contains(&joint)) {
-            tree.is_weightless = true;
-        }
         self
     }
 

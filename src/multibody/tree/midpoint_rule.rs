@@ -244,7 +244,7 @@ impl<T: Scalar> MidpointRule<T> {
 
 impl<T: Scalar> Workspace<T> {
     /// The mass of all that a tree carries, and where its centre is in W; W's origin without mass.
-    fn center_of_mass(&self, index: usize, tree: &Tree) -> (T, Vector3<T>) {
+    fn center_of_mass(&self, index: usize, tree: &Tree<T>) -> (T, Vector3<T>) {
         let mut whole = SpatialInertia::zero();
         self.motions[tree.joints.clone()].iter().for_each(|m| whole += m.inertia);
         if whole.mass.real() <= 0.0 {
@@ -256,7 +256,7 @@ impl<T: Scalar> Workspace<T> {
 
 impl<T> Mechanism<T> {
     /// The coordinates that move all that a tree carries, where all of it hangs on a free joint.
-    fn floating(&self, tree: &Tree) -> Range<usize> {
+    fn floating(&self, tree: &Tree<T>) -> Range<usize> {
         let first = &self.joints[tree.joints.start];
         match first.kind {
             JointKind::Free if first.subtree == tree.joints => tree.v.start + 3..tree.v.start + 6,

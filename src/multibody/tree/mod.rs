@@ -12,6 +12,7 @@
 
 mod build;
 mod carried;
+mod computed_torque;
 mod derivatives;
 mod description;
 mod followers;
@@ -34,6 +35,7 @@ mod velocity_level;
 mod vjp;
 mod workspace;
 
+pub use computed_torque::ComputedTorque;
 pub use derivatives::{ForwardDerivatives, InverseDerivatives};
 pub use description::{
     BodyDescription, JointDescription, JointLimits, JointSpring, Mimic, STICTION_VELOCITY,

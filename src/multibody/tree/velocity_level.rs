@@ -13,7 +13,8 @@ use super::workspace::Workspace;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Mechanism<T> {
-    /// The matrix A = M(q) + δt D + δt² K of a step of `time_step` seconds, nv×nv, written into
+    /// The matrix A = M(q) + δt D + δt² K of a step of `time_step` seconds, of trees under computed torque
+    /// (1 + δt damping + δt² stiffness) M(q) with the numbers of [`ComputedTorque`](super::ComputedTorque), nv×nv, written into
     /// `matrix`, at the configuration of the last [`Mechanism::update_kinematics`].
     /// It is block diagonal by [`Mechanism::trees`], and [`Mechanism::factorize`] takes it.
     ///
@@ -21,7 +22,12 @@ impl<T: Scalar> Mechanism<T> {
     /// When `matrix` is not nv×nv.
     pub fn step_matrix(&self, workspace: &mut Workspace<T>, time_step: f64, matrix: &mut DMatrix<T>) {
         self.mass_matrix(workspace, matrix);
-        for joint in &self.joints {
+        for tree in &self.trees {
+            let Some(law) = tree.computed_torque else { continue };
+            let (v, factor) = (&tree.v, law.step_factor(time_step));
+            matrix.view_mut((v.start, v.start), (v.len(), v.len())).iter_mut().for_each(|m| *m *= factor);
+        }
+        for (_, joint) in self.passive_joints() {
             for k in joint.v.clone() {
                 matrix[(k, k)] += joint.damping * time_step;
             }
@@ -51,7 +57,8 @@ pub struct StepInput<'a, T = f64> {
 impl<T: Scalar> Mechanism<T> {
     /// The impulse δt (τ + τ_g + Σ Jᵀ f − C(q, v) v − D v − K (q − q_rest) − δt K v) that A turns into
     /// the change of velocity of a step of `time_step` seconds without contact, written into
-    /// `impulse`. Centrifugal and gyroscopic forces are those at the start of the step.
+    /// `impulse`. Centrifugal and gyroscopic forces are those at the start of the step. Of trees under computed torque it is
+    /// δt (τ + Σ Jᵀ f), without what their drives do.
     ///
     /// # Panics
     /// When a slice does not fit the mechanism.
@@ -69,7 +76,7 @@ impl<T: Scalar> Mechanism<T> {
             *c = *t - *c;
         }
         self.passive_forces(q, v, impulse);
-        for joint in &self.joints {
+        for (_, joint) in self.passive_joints() {
             if joint.q.len() == 1 {
                 let k = joint.v.start;
                 impulse[k] -= joint.spring.stiffness * v[k] * time_step;

@@ -208,7 +208,8 @@ impl Mechanism {
             let x_ob = RigidTransform::new(m.rotation, m.position) * body.x_mb;
             let seeded = mass.seeded::<MASS_NUMBERS>(0);
             let inertia = SpatialInertia::of_body(&seeded, &RigidTransform::lift(&x_ob));
-            let [w, a, v] = [&along[joint], &workspace.accelerations[joint], &m.velocity]
+            let felt = workspace.felt_motion(self, joint);
+            let [w, a, v] = [&along[joint], &workspace.accelerations[joint], &felt.velocity]
                 .map(SpatialVelocity::<Dual>::lift);
             let force = inertia.times(&a) + v.cross_force(&inertia.times(&v));
             let mut by = MassProperties::zero();

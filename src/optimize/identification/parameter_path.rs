@@ -27,6 +27,8 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
         Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
         Parameter::SpringRest { .. } => "rad or m",
+        Parameter::TreeStiffness { .. } => "1/s²",
+        Parameter::TreeDamping { .. } => "1/s",
         Parameter::Load { load, .. } => match model.loads.get(*load).map(|load| load.kind) {
             Some(LoadKind::Torque) => "N m",
             _ => "N",
@@ -48,7 +50,8 @@ const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]
      `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`";
 
 const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `spring.stiffness` and `spring.rest` of one with a \
-                            spring, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops";
+                            spring, `computed_torque.stiffness` and `computed_torque.damping` of one led by \
+                            computed torque, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops";
 
 const ACTUATOR_FIELDS: &str =
     "`stiffness` and `damping` where its drive has them, `effort` where it has a limit";
@@ -84,7 +87,8 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// one at the start (a component of a rotation vector in W, rad), and `gravity[AXIS]`; rows, columns and axes are 0, 1 or 2.
 ///
 /// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `spring.stiffness`,
-/// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD
+/// `spring.rest`, `computed_torque.stiffness`, `computed_torque.damping` (of its robot), `lower`, `upper`, `stop_stiffness` or
+/// `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD
 /// `stiffness`, `damping` or `effort` are those of joints and drives that have them.
 ///
 /// `loads.NAME.FIELD`, or `loads[INDEX].FIELD` of a load without a name, with FIELD `force[AXIS]` of a constant force,
@@ -213,8 +217,14 @@ fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, P
     // Of a joint with other coordinates than one there is no such parameter, which is told as that of no joint.
     let place =
         |joint: usize| Some(&joints[joint].v).filter(|v| v.len() == 1).map_or(usize::MAX, |v| v.start);
-    let fields: [(&str, &dyn Fn(usize) -> Parameter); 9] = [
+    // The gains of a tree are called after any of its joints.
+    let trees = model.mechanism.trees();
+    let tree =
+        |joint: usize| trees.iter().position(|tree| tree.joints.contains(&joint)).unwrap_or(usize::MAX);
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 11] = [
         (".shift", &|joint| Parameter::InitialJoint { index: place(joint) }),
+        (".computed_torque.stiffness", &|joint| Parameter::TreeStiffness { tree: tree(joint) }),
+        (".computed_torque.damping", &|joint| Parameter::TreeDamping { tree: tree(joint) }),
         (".damping", &|joint| Parameter::JointDamping { joint }),
         (".friction", &|joint| Parameter::JointFriction { joint }),
         (".spring.stiffness", &|joint| Parameter::SpringStiffness { joint }),

@@ -131,6 +131,10 @@ impl<T: Scalar> JointStep<T> {
             InertialMotion::default()
         };
         impulse.iter_mut().zip(&motion.impulse).for_each(|(b, free)| *b += *free);
+        model.for_each_led_coordinate(commands, |led| {
+            let change = led.free_change(dt, joints);
+            impulse.iter_mut().enumerate().for_each(|(i, b)| *b += matrix[(i, led.v)] * change);
+        });
         model.for_each_joint_law(commands, |at, law| {
             impulse[at.v] += law.impulse(dt, q[at.q], T::from(laws.velocities[at.v]));
         });

@@ -35,7 +35,8 @@ impl<T: Scalar> Rates<T> {
         let Self { forces: workspace, acceleration, state, rate } = self;
         state.set_moved(before, tangent);
         let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
-        let vdot = acceleration.evaluate(model, &state.joints, forces, kinematics);
+        let commands = &control[..model.command_dimension()];
+        let vdot = acceleration.evaluate(model, &state.joints, forces, commands, kinematics);
         rate_into(model, state, tangent, forces.bodies.iter(), vdot, rate);
         rate
     }

@@ -120,7 +120,8 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         }
         let time = time + method.part(index) * dt;
         let (forces, kinematics) = total_forces(model, stage, time, applied, control, workspace);
-        let vdot = acceleration.evaluate(model, &stage.joints, forces, kinematics);
+        let commands = &control[..model.command_dimension()];
+        let vdot = acceleration.evaluate(model, &stage.joints, forces, commands, kinematics);
         rate_into(model, stage, tangent, forces.bodies.iter(), vdot, &mut rates[index]);
         if let Some(kept) = &mut kept {
             kept.surfaces[index].clone_from(&workspace.surfaces);

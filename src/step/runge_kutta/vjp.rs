@@ -103,6 +103,8 @@ pub(in crate::step) fn stage_vjp<A: AppliedForces>(
     let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_stage, out.control, out.model);
     let of_joints = &mut by_stage[size - 2 * nv..];
     joints.add_acceleration_vjp(model, &state.joints, forces, &by_force.joints, of_joints, out.model);
+    let commands = at.split_control().0;
+    model.add_led_vjp(&state.joints, commands, &by_rate[size - nv..], of_joints, out.control, out.model);
     joint_rates_vjp(
         &state.joints,
         &tangent[size - 2 * nv..],
@@ -182,7 +184,8 @@ fn evaluate_stage<A: AppliedForces>(
         Rate::Evaluated => {
             let time = at.time + part * at.dt;
             let (forces, kinematics) = total_forces(model, state, time, at.applied, at.control, scratch);
-            let vdot = acceleration.evaluate(model, &state.joints, forces, kinematics);
+            let commands = at.split_control().0;
+            let vdot = acceleration.evaluate(model, &state.joints, forces, commands, kinematics);
             rate_into(model, state, tangent, forces.bodies.iter(), vdot, rate);
         }
         Rate::WithoutForces => {

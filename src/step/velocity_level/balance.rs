@@ -177,7 +177,8 @@ impl<T: Scalar> Balance<T> {
 
     /// Appends the part of the joints:
     /// δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ), less the impulses of actuators,
-    /// stops and the motion without forces, at the kinematics of the state.
+    /// stops and the motion without forces, at the kinematics of the state. Of trees under computed torque the acceleration that
+    /// their drives lead with is taken from that in ID, and D and K are not theirs.
     fn add_joints(&mut self, step: &StepProblem<'_, (), T>) {
         let StepProblem { model, state, time_step: dt, control, .. } = *step;
         let Self { velocity, forces, joints, on_links, vdot, of_joints, free_motions, .. } = self;
@@ -189,13 +190,16 @@ impl<T: Scalar> Balance<T> {
         let rate = T::from(1.0 / dt);
         vdot.clear();
         vdot.extend(v.iter().zip(&state.joints.v).map(|(&v, &before)| (v - before) * rate));
+        model.for_each_led_coordinate(commands, |led| {
+            vdot[led.v] -= led.acceleration_after(dt, state.joints.q[led.q], v[led.v]);
+        });
         of_joints.clear();
         of_joints.resize(v.len(), T::from(0.0));
         mechanism.inverse_dynamics(joints.of(mechanism), vdot, &model.gravity, on_links, of_joints);
         for (r, tau) in of_joints.iter_mut().zip(&forces.joints) {
             *r -= *tau;
         }
-        for joint in mechanism.joints() {
+        for (_, joint) in mechanism.passive_joints() {
             for k in joint.v.clone() {
                 of_joints[k] += joint.damping * v[k];
             }

@@ -174,6 +174,7 @@ impl InertiaSensitivity {
             let by_frame = links.add_vjp(&by_lambda, by_q);
             if by_model.of_springs {
                 links.add_passive(&model.mechanism, &by_lambda, &mut by_model.joints);
+                links.add_gains(&model.mechanism, &by_lambda, &mut by_model.trees);
             }
             self.add_frame(&by_frame, by_motion, by_model);
             if by_model.of_links {

@@ -5,9 +5,10 @@ use nalgebra::{DMatrix, Matrix3, Matrix6, Vector3, Vector6};
 
 use super::free_body::six;
 use crate::contact::Roles;
-use crate::multibody::tree::{JointState, Mechanism, Workspace as JointWorkspace};
+use crate::multibody::tree::{JointState, Mechanism, Tree, Workspace as JointWorkspace};
 use crate::multibody::{
     BodyState, GeometryPair, JOINT_DIRECTIONS as CHUNK, JointGradient, MassProperties, Model, Motion, State,
+    TreeGradient,
 };
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::{
@@ -106,6 +107,21 @@ impl<T: Scalar> LinkRows<T> {
     }
 }
 
+impl LinkRows<DualArray<CHUNK>> {
+    /// J A⁻¹ Jᵀ of each tree under computed torque, by its index.
+    fn of_led_trees(&self, mechanism: &Mechanism) -> Vec<(usize, Matrix6<f64>)> {
+        let n = mechanism.velocity_dimension();
+        let led = mechanism.trees().iter().enumerate().filter(|(_, tree)| tree.computed_torque.is_some());
+        let part = |(index, tree): (usize, &Tree)| {
+            let element = |i: usize, j: usize| {
+                tree.v.clone().map(|k| self.jacobian[n * i + k].re * self.solved[n * j + k].re).sum()
+            };
+            (index, Matrix6::from_fn(element))
+        };
+        led.map(part).collect()
+    }
+}
+
 /// How the links' part of Λ follows the configuration of the joints, the frame F and the links'
 /// masses.
 #[derive(Clone, Debug)]
@@ -116,6 +132,8 @@ pub(super) struct LinkInertia {
     by_frame: [Matrix6<f64>; 6],
     /// J A⁻¹, six rows one after the other.
     solved: Vec<f64>,
+    /// J A⁻¹ Jᵀ of each tree under computed torque, by its index.
+    of_trees: Vec<(usize, Matrix6<f64>)>,
     /// The length δt of the step.
     time_step: f64,
 }
@@ -179,10 +197,14 @@ impl LinkInertia {
             let mechanism = directions.mechanism;
             let lambda = rows.set(mechanism, workspace, factors, &links, &frame);
             by_q.extend((0..CHUNK.min(n - by_q.len())).map(|k| lambda.map(|x| x.eps[k])));
-            values.get_or_insert_with(|| (rows.solved.iter().map(|x| x.re).collect(), lambda.map(|x| x.re)));
+            values.get_or_insert_with(|| {
+                let solved = rows.solved.iter().map(|x| x.re).collect();
+                (solved, lambda.map(|x| x.re), rows.of_led_trees(&model.mechanism))
+            });
         }
-        let (solved, lambda) = values.unwrap_or_else(|| (Default::default(), Matrix6::zeros()));
-        Self { by_q, by_frame: by_frame(&lambda, x_wf), solved, time_step: directions.time_step }
+        let (solved, lambda, of_trees) =
+            values.unwrap_or_else(|| (Default::default(), Matrix6::zeros(), Vec::new()));
+        Self { by_q, by_frame: by_frame(&lambda, x_wf), solved, of_trees, time_step: directions.time_step }
     }
 
     /// Adds the derivatives of a number with respect to the configuration, given those with respect to
@@ -204,7 +226,8 @@ impl LinkInertia {
             let row = Vector6::from_fn(|i, _| self.solved[n * i + k]);
             -row.dot(&(by_lambda * row))
         };
-        for (joint, by) in mechanism.joints().iter().zip(by) {
+        for (index, joint) in mechanism.passive_joints() {
+            let by = &mut by[index];
             by.damping += joint.v.clone().map(by_diagonal).sum::<f64>() * self.time_step;
             if joint.q.len() == 1 {
                 by.stiffness += by_diagonal(joint.v.start) * self.time_step * self.time_step;
@@ -212,8 +235,20 @@ impl LinkInertia {
         }
     }
 
+    /// Adds the derivatives of a number with respect to the gains of trees under computed torque, given those with respect to
+    /// Λ: with A = s M, s = 1 + δt damping + δt² stiffness, dΛ = −Λ ds/s of the tree's part of Λ.
+    pub fn add_gains(&self, mechanism: &Mechanism, by_lambda: &Matrix6<f64>, by: &mut [TreeGradient]) {
+        for (tree, lambda) in &self.of_trees {
+            let Some(law) = mechanism.trees()[*tree].computed_torque else { continue };
+            let by_factor = -lambda.dot(by_lambda) / law.step_factor(self.time_step);
+            by[*tree].damping += by_factor * self.time_step;
+            by[*tree].stiffness += by_factor * self.time_step * self.time_step;
+        }
+    }
+
     /// Calls `visit` with the derivatives of a number with respect to the masses of the mechanism's
-    /// bodies, given those with respect to Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ dM A⁻¹ Jᵀ. `workspace` is memory.
+    /// bodies, given those with respect to Λ: dΛ = −(A⁻¹ Jᵀ)ᵀ s dM A⁻¹ Jᵀ, with the factor s of A of trees under computed
+    /// torque, which is 1 of others. `workspace` is memory.
     pub fn for_each_mass(
         &self,
         mechanism: &Mechanism,
@@ -245,7 +280,8 @@ impl LinkInertia {
                     + v.rotational.dot(&(seeded.inertia * w.rotational));
             }
             let mut by = MassProperties::zero();
-            by.add_numbers(&sum.eps.map(|x| -x));
+            let factor = mechanism.step_factor_of(link, self.time_step);
+            by.add_numbers(&sum.eps.map(|x| -factor * x));
             visit(link, &by);
         }
     }

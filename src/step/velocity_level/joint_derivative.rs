@@ -41,7 +41,10 @@ impl JointDerivatives {
             }
         }
         let change = self.velocity.iter().zip(&at.before.joints.v);
-        let vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
+        let mut vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
+        model.for_each_led_coordinate(at.split_control().0, |led| {
+            vdot[led.v] -= led.acceleration_after(at.dt, at.before.joints.q[led.q], self.velocity[led.v]);
+        });
         self.sensitivity.evaluate(model, &at.before.joints, &vdot, &forces.bodies);
         let of_masses = at.model.asks_for_link_masses();
         let (mechanism, joints) = (at.model.constant_joints(), &at.before.joints);
@@ -87,18 +90,26 @@ impl JointDerivatives {
         if mu.iter().all(|m| *m == 0.0) {
             return;
         }
-        // φ = −δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ) + impulse of inertia
+        // φ = −δt (ID(q, v₀, (v − v₀)/δt − a) + D v + K (q + δt v − q_rest) − τ) + impulse of inertia, with the acceleration a
+        // of computed torque
         let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
         self.sensitivity.subtract_vjp(model, &scaled, by_joints, by_model);
         if let Some(mass) = self.sensitivity.mass_matrix() {
             for i in 0..n {
                 by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
             }
+            model.for_each_led_coordinate(at.split_control().0, |led| {
+                let by_acceleration: f64 = (0..n).map(|k| mass[(led.v, k)] * scaled[k]).sum();
+                by_joints[led.v] -= by_acceleration * led.law.stiffness;
+                let (q, v) = (at.before.joints.q[led.q], self.velocity[led.v]);
+                led.add_vjp(by_acceleration, q + v * at.dt, v, by_commands, by_model);
+            });
         }
         let by_impulse = InertialMotion { impulse: mu.to_vec(), ..InertialMotion::default() };
         self.add_inertial(model, &by_impulse, by_joints, by_model);
         let (q, v) = (&at.before.joints.q, &self.velocity);
-        for (joint, by) in model.mechanism.joints().iter().zip(&mut by_model.joints) {
+        for (index, joint) in model.mechanism.passive_joints() {
+            let by = &mut by_model.joints[index];
             by.damping -= joint.v.clone().map(|k| v[k] * scaled[k]).sum::<f64>();
             if joint.q.len() == 1 {
                 let k = joint.v.start;

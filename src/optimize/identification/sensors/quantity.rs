@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::multibody::tree::{JointState, Mechanism};
 use crate::multibody::{
-    Actuator, BodyFrame, DrivenCoordinate, GeometryPair, JointKinematics, Model, Motion, PairWorkspace,
-    State, rotation_between,
+    Actuator, BodyFrame, Drive, DrivenCoordinate, GeometryPair, JointKinematics, Model, Motion,
+    PairWorkspace, State, rotation_between,
 };
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{body_index, parameter_path::listed};
@@ -224,7 +224,14 @@ impl Quantity {
                 Place::Joint { q: found.q.start, v: found.v.start }
             }
             QuantityKind::ActuatorForce => {
-                let drives = |actuator: &&Actuator| actuator.body_load().is_none();
+                if model.actuators.iter().any(|a| a.name == name && a.drive == Drive::ComputedTorque) {
+                    let found = format!("the force of `{name}`, which has the drive of computed torque");
+                    let allowed = "that of another actuator: efforts of computed torque are those of a robot as a whole and not modelled one by one";
+                    return Err(ProblemError::Setting { field: "quantity", found, allowed });
+                }
+                let drives = |actuator: &&Actuator| {
+                    actuator.body_load().is_none() && actuator.drive != Drive::ComputedTorque
+                };
                 let own = |actuator: &Actuator| actuator.name == name && drives(&actuator);
                 let actuator = model.actuators.iter().position(own);
                 let actuator = actuator.ok_or_else(|| ProblemError::NoSuchPart {
