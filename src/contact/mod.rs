@@ -14,6 +14,7 @@
 //! | `force/friction/tustin` | how friction falls from static to dynamic, for forces and impulses | Tustin's form of the Stribeck effect | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
 //! | `force/polygon_traction` | the traction on each polygon, for pictures | Elandt eq. 2–7 | `force/wrench` |
+//! | `force/known_answer` | what is known of a pair with its derivatives, kept for the next chunk of directions | | `surface_reading` |
 //! | `force/surface_reading` | what sensors and costs read off a surface: area, centroid, pressing force, slip, with the derivatives that its inputs carry | | dual numbers through the polygons, differences |
 //! | `force/energy` | the potential energy, by volumes | Elandt eq. 1 | `wrench` is its slope, `tests/contact/energy` |
 //! | `force/local_jacobian` (`polygon_derivatives`) | the wrench's derivatives with respect to relative pose and velocity, moduli and the traction's parameters | | dual numbers through `wrench` |
@@ -44,10 +45,11 @@ pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_
 pub use force::energy::contact_energy;
 pub(crate) use force::jvp::contact_lifted_with;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
-pub(crate) use force::known_contact::KnownContact;
+pub(crate) use force::known_answer::KnownAnswer;
+pub(crate) use force::local_jacobian::LocalJacobian;
 pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};
 pub use force::skirt_onset::onset;
-pub(crate) use force::surface_reading::{SurfaceReading, surface_reading};
+pub(crate) use force::surface_reading::{DifferentiatedIntegrals, SurfaceReading, surface_reading};
 pub(crate) use force::vjp::contact_vjp_over;
 pub use force::vjp::{ContactCotangent, contact_vjp};
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};

@@ -8,7 +8,8 @@ use super::kinematics::BodyFrame;
 use super::model::Model;
 use super::pair::{GeometryPair, collider};
 use crate::contact::{
-    ContactPair, ContactPatch, KnownContact, Workspace, contact_energy, contact_jacobian, contact_lifted_with,
+    ContactPair, ContactPatch, DifferentiatedIntegrals, KnownAnswer, LocalJacobian, Workspace,
+    contact_energy, contact_jacobian, contact_lifted_with,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -16,13 +17,20 @@ use crate::spatial::SpatialForce;
 /// With fewer pairs than this, distributing them over threads costs more than it saves.
 const PAIRS_WORTH_THREADS: usize = 32;
 
+/// What is known of a pair of geometries with first derivatives.
+#[derive(Debug, Default)]
+pub(super) struct KnownContact {
+    wrench: KnownAnswer<LocalJacobian>,
+    pub reading: KnownAnswer<DifferentiatedIntegrals>,
+}
+
 /// Scratch memory of the contact queries, one for each thread, reused from call to call.
 #[derive(Debug, Default)]
 pub struct PairWorkspace {
     threads: Vec<Workspace>,
     /// Where the surfaces lie that each thread has found.
     found: Vec<FoundSurfaces>,
-    /// What is known of the contacts that were read last.
+    /// What is known of the contacts that were read last with first derivatives, in the order of the pairs.
     known: Vec<(GeometryPair, KnownContact)>,
 }
 
@@ -35,14 +43,21 @@ impl PairWorkspace {
         &mut self.threads[..count]
     }
 
-    /// The scratch of one thread, and what is known of a pair.
-    pub(super) fn of_pair(&mut self, pair: &GeometryPair) -> (&mut Workspace, &mut KnownContact) {
-        let place = self.known.iter().position(|(of, _)| of == pair).unwrap_or_else(|| {
-            self.known.push((*pair, KnownContact::default()));
-            self.known.len() - 1
-        });
+    /// The scratch of one thread, and what is known of a pair, for scalars that come to the same query again.
+    pub(super) fn of_pair<T: Scalar>(
+        &mut self,
+        pair: &GeometryPair,
+    ) -> (&mut Workspace, Option<&mut KnownContact>) {
         self.of_threads(1);
-        (&mut self.threads[0], &mut self.known[place].1)
+        let Self { threads, known, .. } = self;
+        let known = (T::NDERIV == 1).then(|| {
+            let place = known.binary_search_by_key(pair, |(of, _)| *of).unwrap_or_else(|place| {
+                known.insert(place, (*pair, KnownContact::default()));
+                place
+            });
+            &mut known[place].1
+        });
+        (&mut threads[0], known)
     }
 
     /// The scratch of `count` threads, and where they write down what they find.
@@ -88,7 +103,7 @@ pub(super) fn pair_wrench<T: Scalar>(
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,
     workspace: &mut Workspace,
-    known: Option<&mut KnownContact>,
+    known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Option<SpatialForce<T>> {
     Some(patch(model, frames, pair, workspace, known)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
 }
@@ -105,7 +120,7 @@ fn patch<T: Scalar>(
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,
     workspace: &mut Workspace,
-    known: Option<&mut KnownContact>,
+    known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Option<ContactPatch<T>> {
     // The pairs of a model can touch: it has checked them.
     with_pair(model, frames, pair, |query| contact_lifted_with(query, &model.contact, workspace, known))
@@ -148,8 +163,10 @@ impl<T: Scalar> Model<T> {
         };
         let mut moment = Vector3::from_element(zero);
         for pair in pairs {
-            let (scratch, known) = workspace.of_pair(pair);
-            let Some(patch) = patch(self, frames, pair, scratch, Some(known)) else { continue };
+            let (scratch, known) = workspace.of_pair::<T>(pair);
+            let Some(patch) = patch(self, frames, pair, scratch, known.map(|k| &mut k.wrench)) else {
+                continue;
+            };
             sum.wrench_on_a += patch.wrench_on_a.shifted(&-offset_a(self, frames, pair));
             sum.area += patch.area;
             sum.faces += patch.faces;
@@ -173,8 +190,10 @@ impl<T: Scalar> Model<T> {
     ) -> SpatialForce<T> {
         let mut sum = SpatialForce::zero();
         for pair in pairs {
-            let (scratch, known) = workspace.of_pair(pair);
-            let Some(on_a) = pair_wrench(self, frames, pair, scratch, Some(known)) else { continue };
+            let (scratch, known) = workspace.of_pair::<T>(pair);
+            let Some(on_a) = pair_wrench(self, frames, pair, scratch, known.map(|k| &mut k.wrench)) else {
+                continue;
+            };
             if pair.bodies.a == body {
                 sum += on_a;
             } else {

@@ -35,7 +35,8 @@ impl<T: Scalar> Model<T> {
         workspace: &mut PairWorkspace,
     ) -> Option<SurfaceReading<T>> {
         let readings = self.pairs_of(bodies).filter_map(|pair| {
-            let (scratch, known) = workspace.of_pair(pair);
+            let (scratch, known) = workspace.of_pair::<T>(pair);
+            let known = known.map(|known| &mut known.reading);
             with_pair(self, frames, pair, |query| surface_reading(query, &self.contact, scratch, known))
         });
         readings.reduce(SurfaceReading::with)

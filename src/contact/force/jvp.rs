@@ -3,7 +3,7 @@
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
-use crate::contact::force::known_contact::KnownContact;
+use crate::contact::force::known_answer::KnownAnswer;
 use crate::contact::force::local_jacobian::{LocalJacobian, local_jacobian};
 use crate::contact::force::one_sided::differentiate_one_sided;
 use crate::contact::force::traction::TractionLaw;
@@ -125,22 +125,15 @@ pub(crate) fn contact_lifted_with<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-    known: Option<&mut KnownContact>,
+    known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Result<Option<ContactPatch<T>>, ContactError> {
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
         return contact(pair, settings, workspace);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
     let real = Roles::new(&pair.real(&a, &b))?;
-    let mut evaluate = || differentiated(&real, settings, workspace);
-    let own;
-    let local = match known {
-        Some(known) => known.wrench.of(&real, settings, evaluate),
-        None => {
-            own = evaluate();
-            &own
-        }
-    };
+    let mut own = KnownAnswer::default();
+    let local = known.unwrap_or(&mut own).of(&real, settings, || differentiated(&real, settings, workspace));
     if local.integral.faces == 0 {
         return Ok(None);
     }

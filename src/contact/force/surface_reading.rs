@@ -9,7 +9,7 @@
 use nalgebra::{Matrix3, SVector, Vector3};
 
 use crate::contact::force::jvp::{log_stiffness, pose_tangent};
-use crate::contact::force::known_contact::KnownContact;
+use crate::contact::force::known_answer::KnownAnswer;
 use crate::contact::force::local_jacobian::{
     DIRECTIONS, Dual, differentiated_width, set_moving_vertices, set_turning_plane,
 };
@@ -190,7 +190,7 @@ impl<T: Scalar> Integrals<T> {
 /// The integrals with their derivatives with respect to the directions of [`DIRECTIONS`]: one-sided where the meshes are
 /// exactly aligned.
 #[derive(Debug)]
-pub(in crate::contact) struct DifferentiatedIntegrals(Integrals<Dual>);
+pub(crate) struct DifferentiatedIntegrals(Integrals<Dual>);
 
 /// The integrals with their derivatives.
 fn differentiated(
@@ -240,7 +240,7 @@ pub(crate) fn surface_reading<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,
     workspace: &mut Workspace,
-    known: &mut KnownContact,
+    known: Option<&mut KnownAnswer<DifferentiatedIntegrals>>,
 ) -> Option<SurfaceReading<T>> {
     let roles = Roles::new(pair).ok()?;
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
@@ -248,7 +248,8 @@ pub(crate) fn surface_reading<T: Scalar>(
     }
     let (a, b) = (pair.a.real(), pair.b.real());
     let real = Roles::new(&pair.real(&a, &b)).ok()?;
-    let local = known.reading.of(&real, settings, || differentiated(&real, settings, workspace));
+    let mut own = KnownAnswer::default();
+    let local = known.unwrap_or(&mut own).of(&real, settings, || differentiated(&real, settings, workspace));
     chained(&local.0, &roles).reading(&roles)
 }
 
@@ -335,6 +336,8 @@ mod tests {
     #[test]
     fn chained_derivatives_are_those_through_the_polygons() {
         let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
+        // Of one pair after another: each time what is known is of another one.
+        let mut known = KnownAnswer::default();
         for (number, (a, b)) in bodies().into_iter().enumerate() {
             for skirt in [0.0, 0.004] {
                 let skirted = |c: &Collider| match c.geometry.is_rigid() {
@@ -346,10 +349,9 @@ mod tests {
                 let (dual_a, x_wa, v_wa) = seeded(&a, &of_a, 0, 24);
                 let (dual_b, x_wb, v_wb) = seeded(&b, &of_b, 12, 25);
                 let pair = ContactPair { a: &dual_a, x_wa, v_wa, b: &dual_b, x_wb, v_wb };
-                let mut known = KnownContact::default();
-                let chained = surface_reading(&pair, &settings, &mut workspace, &mut known);
+                let chained = surface_reading(&pair, &settings, &mut workspace, Some(&mut known));
                 let chained = chained.expect("they touch");
-                let again = surface_reading(&pair, &settings, &mut workspace, &mut known);
+                let again = surface_reading(&pair, &settings, &mut workspace, Some(&mut known));
                 assert_eq!(numbers(&again.expect("they touch")), numbers(&chained));
                 let roles = Roles::new(&pair).expect("compliant");
                 let plain = Integrals::over(&roles, &settings, &mut workspace).reading(&roles);

@@ -1,22 +1,13 @@
-//! What is known of the contact of a pair with its derivatives, kept for the same query again: it comes once for every
-//! chunk of directions that derivatives are taken along.
+//! The answer of a query with its derivatives, kept for the same query again: it comes once for every chunk of directions
+//! that derivatives are taken along.
 
 use std::sync::Arc;
 
-use crate::contact::force::local_jacobian::LocalJacobian;
-use crate::contact::force::surface_reading::DifferentiatedIntegrals;
 use crate::contact::pair::collider::ContactGeometry;
 use crate::contact::pair::material::Material;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::ContactSettings;
 use crate::spatial::{RigidTransform, SpatialVelocity};
-
-/// What is known of the last query for one pair.
-#[derive(Debug, Default)]
-pub(crate) struct KnownContact {
-    pub(in crate::contact) wrench: KnownAnswer<LocalJacobian>,
-    pub(in crate::contact) reading: KnownAnswer<DifferentiatedIntegrals>,
-}
 
 /// Everything that the answer of a query in `f64` depends on.
 #[derive(Clone, Debug)]
@@ -63,7 +54,7 @@ impl Query {
 
 /// The answer of the last query.
 #[derive(Debug)]
-pub(in crate::contact) struct KnownAnswer<L>(Option<(Query, L)>);
+pub(crate) struct KnownAnswer<L>(Option<(Query, L)>);
 
 impl<L> Default for KnownAnswer<L> {
     fn default() -> Self {
@@ -73,7 +64,12 @@ impl<L> Default for KnownAnswer<L> {
 
 impl<L> KnownAnswer<L> {
     /// The answer of a query: the one that is known if the last query was the same, to the last bit.
-    pub fn of(&mut self, roles: &Roles<f64>, settings: &ContactSettings, answer: impl FnOnce() -> L) -> &L {
+    pub(in crate::contact) fn of(
+        &mut self,
+        roles: &Roles<f64>,
+        settings: &ContactSettings,
+        answer: impl FnOnce() -> L,
+    ) -> &L {
         let known = self.0.take().filter(|(query, _)| query.is_of(roles, settings));
         &self.0.insert(known.unwrap_or_else(|| (Query::new(roles, settings), answer()))).1
     }
