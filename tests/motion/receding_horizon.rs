@@ -61,7 +61,10 @@ fn plans_follow_a_target_that_changes_within_bounds() {
         .simulate_with_feedback(|step, state, row| {
             let time = 0.02 * step as f64;
             if step % 2 == 0 {
-                assert!(planner.plan(time, state).expect("a plan").is_finite());
+                let plan = planner.plan(time, state).expect("a plan");
+                assert!(plan.cost <= plan.cost_before, "{plan:?}");
+                let most = 1 + 2 * RecedingHorizon::<NoForces, Objective>::MOST_TRIALS as u64;
+                assert!(plan.evaluations.rollouts <= most && plan.evaluations.jacobians <= 2, "{plan:?}");
             }
             planner.put_commands(time + 0.01, row);
         })

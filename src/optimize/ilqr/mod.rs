@@ -1,6 +1,7 @@
 //! The iterative linear-quadratic regulator within bounds, as a solver for argmin.
 
 mod backward_pass;
+mod regularization;
 mod stages;
 
 use std::collections::VecDeque;
@@ -8,13 +9,16 @@ use std::collections::VecDeque;
 use argmin::core::{Error, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
+pub(super) use backward_pass::backward_pass;
+use regularization::NEGLIGIBLE;
+pub(super) use regularization::Regularization;
 pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
 
 use super::bounds::projected_gradient_norm;
 use super::checkpoint::Resumable;
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
 use crate::optimize::data_error::InvalidField;
-use backward_pass::{backward_pass, gradient};
+use backward_pass::gradient;
 
 /// # Iterative linear-quadratic regulator within bounds (iLQR, box-DDP)
 ///
@@ -52,8 +56,8 @@ use backward_pass::{backward_pass, gradient};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ilqr {
     tolerances: Tolerances,
-    regularization: f64,
-    growth: f64,
+    #[serde(flatten)]
+    regularization: Regularization,
     scales: Vec<f64>,
     /// The costs before the last iterations that were made, the oldest first.
     recent: VecDeque<f64>,
@@ -63,10 +67,6 @@ pub struct Ilqr {
     expansion: Option<Expansion>,
 }
 
-/// Regularization after the first rejected step.
-const FIRST_REGULARIZATION: f64 = 1e-3;
-/// Regularization that hardly changes a step, and is dropped.
-const NEGLIGIBLE_REGULARIZATION: f64 = 1e-6;
 /// Regularization at which a step that is still rejected shows that the cost cannot be reduced.
 const LARGEST_REGULARIZATION: f64 = 1e12;
 /// Smallest ratio of actual to predicted reduction of an accepted step.
@@ -87,7 +87,7 @@ pub(super) fn policy_around(expansion: &Expansion, x: &[f64], bounds: (&[f64], &
         if let Some(pass) = backward_pass(expansion, x, bounds, regularization, &mut scales) {
             return Some(pass.policy);
         }
-        regularization = (10.0 * regularization).max(NEGLIGIBLE_REGULARIZATION);
+        regularization = (10.0 * regularization).max(NEGLIGIBLE);
     }
     None
 }
@@ -104,8 +104,7 @@ impl Ilqr {
     pub fn new() -> Self {
         Self {
             tolerances: Tolerances { gradient: 0.0, cost: 1e-10 },
-            regularization: 0.0,
-            growth: 2.0,
+            regularization: Regularization::default(),
             scales: Vec::new(),
             recent: VecDeque::new(),
             convergence: None,
@@ -118,7 +117,8 @@ impl Ilqr {
     /// # Errors
     /// It must be finite and not negative.
     pub fn with_initial_regularization(mut self, regularization: f64) -> Result<Self, Error> {
-        self.regularization = check_setting("initial regularization", regularization, 0.0)?;
+        self.regularization =
+            Regularization::starting_at(check_setting("initial regularization", regularization, 0.0)?);
         Ok(self)
     }
 
@@ -147,20 +147,6 @@ impl Ilqr {
         self.convergence
     }
 
-    fn increase_regularization(&mut self) {
-        self.regularization = (self.regularization * self.growth).max(FIRST_REGULARIZATION);
-        self.growth *= 2.0;
-    }
-
-    /// After a step that was accepted with a ratio of actual to predicted reduction.
-    fn adapt_regularization(&mut self, ratio: f64) {
-        self.regularization *= (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 3.0, 2.0);
-        if self.regularization < NEGLIGIBLE_REGULARIZATION {
-            self.regularization = 0.0;
-        }
-        self.growth = 2.0;
-    }
-
     /// The expansion around variables, where it is not at hand.
     fn expansion<O: StagedProblem>(
         &mut self,
@@ -177,9 +163,7 @@ impl Ilqr {
 impl Resumable for Ilqr {
     fn check(&self, (lower, _): (&[f64], &[f64])) -> Result<(), InvalidField> {
         self.tolerances.check()?;
-        let number = InvalidField::check_number;
-        number("solver.regularization", self.regularization, 0.0, f64::INFINITY)?;
-        number("solver.growth", self.growth, 2.0, f64::INFINITY)?;
+        self.regularization.check()?;
         InvalidField::check_numbers("solver.scales", &self.scales, lower.len(), 0.0)
     }
 }
@@ -213,7 +197,8 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         if !cost.is_finite() {
             return Err(Error::msg(format!("the cost at the start is {cost}")));
         }
-        (self.growth, self.convergence, self.expansion) = (2.0, None, None);
+        self.regularization = Regularization::starting_at(self.regularization.value());
+        (self.convergence, self.expansion) = (None, None);
         self.scales = vec![0.0; x.len()];
         self.recent.clear();
         let expansion = self.expansion(problem, &x)?;
@@ -245,7 +230,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
             if self.convergence.is_some() {
                 break None;
             }
-            let pass = backward_pass(&expansion, &x, bounds, self.regularization, &mut self.scales);
+            let pass = backward_pass(&expansion, &x, bounds, self.regularization.value(), &mut self.scales);
             if let Some(pass) = pass {
                 let predicted = pass.predicted_reduction();
                 match problem.problem("rollout_count", |p| p.roll_out(&x, &pass.policy)) {
@@ -261,13 +246,13 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                     }
                     Err(error) => last_error = Some(error),
                 }
-                if predicted <= NOISE_OF_COST * cost.abs() && self.regularization <= 1.0 {
+                if predicted <= NOISE_OF_COST * cost.abs() && self.regularization.value() <= 1.0 {
                     self.convergence = Some(Convergence::Cost);
                     break None;
                 }
             }
-            self.increase_regularization();
-            if self.regularization > LARGEST_REGULARIZATION {
+            self.regularization.reject();
+            if self.regularization.value() > LARGEST_REGULARIZATION {
                 let mut reason = "no step reduces the cost although its gradient is not zero: the cost \
                                   is not smooth here, or its derivative is wrong"
                     .to_owned();
@@ -283,7 +268,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
         self.recent.push_back(cost);
         let (x, cost, expansion) = match accepted {
             Some((x, cost, ratio, expansion)) => {
-                self.adapt_regularization(ratio);
+                self.regularization.accept(ratio);
                 (x, cost, expansion)
             }
             None => (x, cost, expansion),
@@ -300,7 +285,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                 self.convergence = Some(Convergence::Cost);
             }
         }
-        let kv = argmin::kv!("gradient_norm" => norm; "regularization" => self.regularization;);
+        let kv = argmin::kv!("gradient_norm" => norm; "regularization" => self.regularization.value(););
         Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))
     }
 

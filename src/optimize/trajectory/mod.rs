@@ -25,6 +25,6 @@ pub use minimize::{
     optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
-pub use receding_horizon::RecedingHorizon;
+pub use receding_horizon::{Plan, RecedingHorizon};
 pub use settings::{TrajectoryMethod, TrajectorySettings};
 pub use staged::StagedTrajectory;

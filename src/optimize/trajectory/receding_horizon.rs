@@ -1,33 +1,54 @@
 //! Receding-horizon control: the commands of the next moments are planned again and again, each time from the state that
 //! was come to and from the plan before.
 
-use argmin::core::Error;
+use argmin::core::{CostFunction, Error};
 
 use super::control_range::ControlRange;
-use super::minimize::{TrajectoryCheckpoints, optimize_trajectory};
+use super::evaluations::Evaluations;
 use super::problem::{TrajectoryProblem, TrajectoryTask};
-use super::settings::{TrajectoryMethod, TrajectorySettings};
+use super::staged::StagedTrajectory;
 use crate::multibody::{AppliedForces, State};
-use crate::optimize::checkpoint::NoStore;
 use crate::optimize::error::ProblemError;
+use crate::optimize::ilqr::{Expansion, Regularization, StagedProblem, backward_pass};
 use crate::rollout::{ControlKnots, Moment, TrajectoryResiduals};
 use crate::scalar::Scalar;
 
 /// A planner that looks ahead over a horizon. Its task's motion is one from a state at time 0 to the horizon; residuals
 /// are told the time of the whole motion.
 ///
-/// Each plan takes a few iterations of iLQR from the plan before, moved on in time: what is not solved now is solved
-/// next time.
+/// Each plan takes a few iterations of iLQR ([`Ilqr`](crate::optimize::ilqr::Ilqr)) from the plan before, moved on in
+/// time: what is not solved now is solved next time. So that a plan takes a time that is known beforehand, an iteration
+/// is one linearization and at most [`MOST_TRIALS`](Self::MOST_TRIALS) rollouts, and the regularization that a plan ended
+/// with begins the next one.
+///
+/// # Reference
+/// M. Diehl, H. G. Bock, J. P. Schlöder (2005). A real-time iteration scheme for nonlinear optimization in optimal
+/// feedback control. SIAM Journal on Control and Optimization 43(5), 1714–1736.
 #[derive(Debug)]
 pub struct RecedingHorizon<'a, A, R> {
     task: TrajectoryTask<'a, A, R>,
     knots: ControlKnots,
     ranges: Vec<ControlRange>,
     iterations: u64,
+    regularization: Regularization,
     /// The time that the last plan begins at, and its values at knots.
     time: f64,
     values: Vec<f64>,
 }
+
+/// What was planned, and what it took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The cost of the plan.
+    pub cost: f64,
+    /// The cost of the plan before, moved on, from the present state.
+    pub cost_before: f64,
+    /// Rollouts and linearizations.
+    pub evaluations: Evaluations,
+}
+
+/// A plan that promises to lower the cost by less than this part of it is left as it is.
+const SMALLEST_REDUCTION: f64 = 1e-6;
 
 /// Residuals of a motion that begins later.
 struct Later<'r, R> {
@@ -46,7 +67,10 @@ impl<R: TrajectoryResiduals> TrajectoryResiduals for Later<'_, R> {
 }
 
 impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
-    /// A planner that takes so many iterations (at least 1) for a plan, with a range for each control value. The first
+    /// Most rollouts of an iteration. Where none of them lowers the cost, the plan is left as it is.
+    pub const MOST_TRIALS: usize = 3;
+
+    /// A planner that takes at most so many iterations (at least 1) for a plan, with a range for each control value. The first
     /// plan starts from `start`, values at knots, knot after knot.
     ///
     /// # Errors
@@ -63,28 +87,63 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
         if found != expected {
             return Err(ProblemError::ValueCount { found, expected });
         }
-        Ok(Self { task, knots, ranges, iterations: iterations.max(1), time: 0.0, values: start })
+        let (iterations, regularization) = (iterations.max(1), Regularization::default());
+        Ok(Self { task, knots, ranges, iterations, regularization, time: 0.0, values: start })
     }
 
-    /// Plans from a state at a time in s. Returns the cost of the plan.
+    /// Plans from a state at a time in s.
     ///
     /// # Errors
-    /// When no motion from this state can be simulated or differentiated; the plan before is kept then.
-    pub fn plan(&mut self, time: f64, state: &State) -> Result<f64, Error> {
+    /// When the motion of the plan before cannot be simulated or differentiated from this state; that plan is kept
+    /// then.
+    pub fn plan(&mut self, time: f64, state: &State) -> Result<Plan, Error> {
         let start = self.moved_on(time);
         let residuals = Later { residuals: self.task.residuals, time };
         let TrajectoryTask { model, settings, until, applied, .. } = self.task;
         let task = TrajectoryTask { model, initial: state, settings, until, applied, residuals: &residuals };
         let problem = TrajectoryProblem::new(task, &self.knots, &self.ranges)?;
-        let settings = TrajectorySettings {
-            method: TrajectoryMethod::Ilqr,
-            max_iterations: self.iterations,
-            ..Default::default()
-        };
-        let none = None::<TrajectoryCheckpoints<NoStore>>;
-        let found = optimize_trajectory(&problem, &start, &settings, none, None)?;
-        (self.time, self.values) = (time, found.values);
-        Ok(found.cost)
+        let staged = StagedTrajectory::new(&problem);
+        let (lower, upper) = problem.bounds();
+        let mut x = problem.variables(&start)?;
+        x.iter_mut().zip(lower.iter().zip(upper)).for_each(|(x, (&l, &u))| *x = x.max(l).min(u));
+        let cost_before = problem.cost(&x)?;
+        let mut cost = cost_before;
+        for _ in 0..self.iterations {
+            let expansion = staged.expand(&x)?;
+            match self.better(&staged, &expansion, &x, cost) {
+                Some((better, its_cost)) => (x, cost) = (better, its_cost),
+                None => break,
+            }
+        }
+        (self.time, self.values) = (time, problem.values(&x)?);
+        Ok(Plan { cost, cost_before, evaluations: problem.evaluations() })
+    }
+
+    /// Variables of lower cost, and that cost, where a few trials find them.
+    fn better<P: StagedProblem>(
+        &mut self,
+        staged: &P,
+        expansion: &Expansion,
+        x: &[f64],
+        cost: f64,
+    ) -> Option<(Vec<f64>, f64)> {
+        let mut scales = vec![0.0; x.len()];
+        for _ in 0..Self::MOST_TRIALS {
+            let regularization = self.regularization.value();
+            if let Some(pass) = backward_pass(expansion, x, staged.bounds(), regularization, &mut scales) {
+                let predicted = pass.predicted_reduction();
+                if predicted <= SMALLEST_REDUCTION * cost {
+                    return None;
+                }
+                let trial = staged.roll_out(x, &pass.policy).ok();
+                if let Some((better, its_cost)) = trial.filter(|(_, its_cost)| *its_cost < cost) {
+                    self.regularization.accept((cost - its_cost) / predicted);
+                    return Some((better, its_cost));
+                }
+            }
+            self.regularization.reject();
+        }
+        None
     }
 
     /// The values at knots of the last plan, read off later.
