@@ -92,8 +92,8 @@ impl Constraints {
     pub fn new(model: &Model, controls: usize, constraints: Vec<Constraint>) -> Result<Self, ProblemError> {
         let (mut measured, mut running, mut end) = (Vec::new(), Vec::new(), Vec::new());
         for (index, constraint) in constraints.iter().enumerate() {
-            let is_control = matches!(constraint.quantity, Quantity::Control { .. });
-            if is_control && constraint.when == When::End {
+            let is_of_step = constraint.quantity.is_of_step();
+            if is_of_step && constraint.when == When::End {
                 return Err(ProblemError::ControlAtEnd);
             }
             measured.push(Measured::new(model, controls, constraint.quantity)?);
@@ -101,7 +101,7 @@ impl Constraints {
             if constraint.when == When::Running {
                 running.extend_from_slice(&numbers);
             }
-            if !is_control {
+            if !is_of_step {
                 end.extend(numbers);
             }
         }

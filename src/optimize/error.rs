@@ -116,8 +116,10 @@ pub enum ProblemError {
     /// A weight is not usable.
     #[error("a weight is {0}; it must be at least 0 and finite")]
     Weight(f64),
-    /// Control values have no value at the end.
-    #[error("a control value has no value at the end, when no step starts; its cost must be a running one")]
+    /// Control values and forces of steps have no value at the end.
+    #[error(
+        "a command or the force of a step has no value at the end, when no step starts; its cost must be a running one"
+    )]
     ControlAtEnd,
     /// A number of a constraint that is not allowed.
     #[error("constraint {index}: {field} is {value}; it must be {allowed}")]

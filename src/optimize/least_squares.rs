@@ -125,7 +125,7 @@ pub(super) fn half_square(residuals: &[f64]) -> f64 {
 }
 
 /// How many parameters are differentiated in one pass of forward mode.
-const CHUNK: usize = 4;
+const CHUNK: usize = 8;
 
 /// The derivative of residuals with respect to physical parameters (m × n), by forward mode,
 /// a few parameters a pass; and the residuals themselves.

@@ -107,7 +107,7 @@ impl Objective {
     pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ProblemError> {
         let mut measured = Vec::with_capacity(terms.len());
         for term in &terms {
-            if term.when == When::End && matches!(term.quantity, Quantity::Control { .. }) {
+            if term.when == When::End && term.quantity.is_of_step() {
                 return Err(ProblemError::ControlAtEnd);
             }
             let quantity = Measured::new(model, controls, term.quantity)?;

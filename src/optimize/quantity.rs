@@ -63,6 +63,15 @@ pub enum Quantity {
         /// The body that exerts it.
         from: usize,
     },
+    /// The contact force in N that one body exerts on another over the step that starts there, in W: the impulse of their
+    /// contacts over the step, divided by its length (see [`Moment::step_force`]). Of velocity-level steps of fixed
+    /// length alone, and not at the end of a motion; elsewhere it is not a number.
+    StepForce {
+        /// The body that it acts on.
+        on: usize,
+        /// The body that exerts it.
+        from: usize,
+    },
     /// The area of the surface on which two bodies touch, m²; 0 where they do not.
     ContactArea {
         /// One body.
@@ -96,6 +105,11 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it is of a step, so that there is none at the end of a motion.
+    pub fn is_of_step(&self) -> bool {
+        matches!(self, Self::Control { .. } | Self::StepForce { .. })
+    }
+
     /// How many numbers it is: 1 or 3.
     pub fn dimension(&self) -> usize {
         match self {
@@ -112,6 +126,7 @@ impl Quantity {
     fn contact(&self) -> Option<(usize, usize)> {
         match *self {
             Self::ContactForce { on, from }
+            | Self::StepForce { on, from }
             | Self::ContactTorque { on, from }
             | Self::ContactArea { on, from }
             | Self::LargestPressure { on, from }
@@ -152,6 +167,7 @@ impl Measured {
             }
             Quantity::Velocity { body: b } | Quantity::AngularVelocity { body: b } => body(b)?,
             Quantity::ContactForce { .. }
+            | Quantity::StepForce { .. }
             | Quantity::ContactTorque { .. }
             | Quantity::ContactArea { .. }
             | Quantity::LargestPressure { .. }
@@ -194,6 +210,10 @@ impl Measured {
             Quantity::Velocity { body } => frames.at(moment)[body].velocity.translational,
             Quantity::AngularVelocity { body } => frames.at(moment)[body].velocity.rotational,
             Quantity::ContactForce { on, .. } => self.wrench(moment, frames, on).translational,
+            Quantity::StepForce { on, from } => {
+                let force = moment.step_force(on, from).map(|force| force.translational);
+                force.unwrap_or_else(|| Vector3::repeat(T::from(f64::NAN)))
+            }
             Quantity::ContactTorque { on, .. } => self.wrench(moment, frames, on).rotational,
             Quantity::ContactArea { on, from } | Quantity::LargestPressure { on, from } => single(
                 surface(moment, frames, on, from).map_or(T::from(0.0), |surface| match self.quantity {

@@ -9,12 +9,12 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::loss_workspace::LossWorkspace;
-use super::moment::{Moment, MomentGradient};
+use super::moment::{Moment, MomentGradient, StepEnd};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
 use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, PairWorkspace, Parameter, State};
-use crate::step::{DerivativeWorkspace, StepCotangent, StepProblem, StepWorkspace, Substep};
+use crate::step::{DerivativeWorkspace, StepCotangent, StepForces, StepProblem, StepWorkspace, Substep};
 
 impl<'a, A: AppliedForces> Rollout<'a, A> {
     /// The model prepared for differentiation with respect to parameters.
@@ -184,6 +184,9 @@ struct Sweep<'a, A, L> {
     contacts: RefCell<PairWorkspace>,
     /// What was swept already, by the state that it starts from.
     by_state: Vec<f64>,
+    /// What the term of one step owes to the state that it starts from.
+    of_start: Vec<f64>,
+    forces: RefCell<StepForces>,
     by_controls: Controls,
     by_model: ModelGradient,
     tapes: Tapes,
@@ -215,6 +218,8 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             losses: LossWorkspace::new(rollout.model, model.parameters())?,
             contacts: RefCell::default(),
             by_state: vec![0.0; rollout.start().tangent_dimension()],
+            of_start: vec![0.0; rollout.start().tangent_dimension()],
+            forces: RefCell::default(),
             by_model: ModelGradient::zero(model),
             tapes: Tapes::default(),
             substeps: Vec::new(),
@@ -300,9 +305,11 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
             state,
             control: &[],
             contacts: &self.contacts,
+            step_end: None,
         };
         let parameters = &mut self.by_model.direct[..];
-        let mut by = MomentGradient { state: &mut self.by_state, control: &mut [], parameters };
+        let state = &mut self.by_state[..];
+        let mut by = MomentGradient { state, step_end: &mut [], control: &mut [], parameters };
         self.value += self.loss.add_terminal(&moment, &mut by, &mut self.losses);
     }
 
@@ -324,6 +331,18 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
                 tape
             }
         };
+        // What the loss owes to the end of the step passes through the step; what it owes to the start does not.
+        self.of_start.fill(0.0);
+        let step_end = Some(StepEnd::new(settings.integrator, after, &self.forces));
+        let contacts = &self.contacts;
+        let moment = Moment { step, time, dt, model, state: before, control, contacts, step_end };
+        let mut by = MomentGradient {
+            state: &mut self.of_start,
+            step_end: &mut self.by_state,
+            control: self.by_controls.row_mut(step),
+            parameters: &mut self.by_model.direct,
+        };
+        self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
         let mut out = StepCotangent {
             state: &mut self.by_state,
             control: self.by_controls.row_mut(step),
@@ -331,13 +350,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         };
         tape.vjp(self.model, applied, &mut self.derivatives, &mut out);
         self.tapes.give_back(tape);
-        let moment = Moment { step, time, dt, model, state: before, control, contacts: &self.contacts };
-        let mut by = MomentGradient {
-            state: &mut self.by_state,
-            control: self.by_controls.row_mut(step),
-            parameters: &mut self.by_model.direct,
-        };
-        self.value += self.loss.add_running(&moment, &mut by, &mut self.losses);
+        self.by_state.iter_mut().zip(&self.of_start).for_each(|(by, start)| *by += start);
         let Self { feedback, by_controls, by_state, by_model, .. } = self;
         feedback.reverse(step, before, by_controls.row(step), by_state, &mut by_model.direct);
         Ok(())

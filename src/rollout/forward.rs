@@ -11,7 +11,7 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::loss_workspace::LossWorkspace;
-use super::moment::{Moment, MomentGradient};
+use super::moment::{Moment, MomentGradient, StepEnd};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use crate::multibody::{AppliedForces, Parameter};
@@ -47,10 +47,10 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         }
     }
     let mut gradient = DVector::zeros(count);
-    let mut by_state = vec![0.0; rows];
+    let (mut by_state, mut by_end) = (vec![0.0; rows], vec![0.0; rows]);
     let mut by_parameters = vec![0.0; parameters.len()];
     let mut losses = LossWorkspace::new(model, parameters)?;
-    let contacts = RefCell::default();
+    let (contacts, forces) = (RefCell::default(), RefCell::default());
     let (mut value, mut steps) = (0.0, StepWorkspace::default());
     let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
     let mut state = rollout.start();
@@ -60,13 +60,6 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         // Later control values have had no effect.
         let active = first_control + step * dimension;
         let mut by_control = vec![0.0; dimension];
-        by_state.fill(0.0);
-        let mut by =
-            MomentGradient { state: &mut by_state, control: &mut by_control, parameters: &mut by_parameters };
-        let moment = Moment { step, time, dt, model, state: &state, control, contacts: &contacts };
-        value += loss.add_running(&moment, &mut by, &mut losses);
-        add_product(&mut gradient, &sensitivity, active, &by_state);
-        by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
         let substeps = rollout.held_substeps(step);
         let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps };
         let after = checked_step_taped(
@@ -80,17 +73,37 @@ pub fn loss_gradient_forward<A: AppliedForces>(
         let jacobian = tape
             .jacobian(&differentiated, applied, &mut derivatives)
             .map_err(|e| not_differentiated(model, at, e))?;
+        by_state.fill(0.0);
+        by_end.fill(0.0);
+        let mut by = MomentGradient {
+            state: &mut by_state,
+            step_end: &mut by_end,
+            control: &mut by_control,
+            parameters: &mut by_parameters,
+        };
+        let (contacts, step_end) = (&contacts, Some(StepEnd::new(settings.integrator, &after, &forces)));
+        let moment = Moment { step, time, dt, model, state: &state, control, contacts, step_end };
+        value += loss.add_running(&moment, &mut by, &mut losses);
+        add_product(&mut gradient, &sensitivity, active, &by_state);
+        by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);
         let carried = &jacobian.by_state * sensitivity.columns(0, active);
         sensitivity.columns_mut(0, active).copy_from(&carried);
         let mut of_parameters = sensitivity.columns_mut(rows, parameters.len());
         of_parameters += &jacobian.by_parameters;
         sensitivity.columns_mut(active, dimension).copy_from(&jacobian.by_control);
+        add_product(&mut gradient, &sensitivity, active + dimension, &by_end);
         state = after;
     }
     by_state.fill(0.0);
-    let mut by = MomentGradient { state: &mut by_state, control: &mut [], parameters: &mut by_parameters };
+    let mut by = MomentGradient {
+        state: &mut by_state,
+        step_end: &mut [],
+        control: &mut [],
+        parameters: &mut by_parameters,
+    };
     let (step, time) = (schedule.len(), rollout.until);
-    let moment = Moment { step, time, dt: 0.0, model, state: &state, control: &[], contacts: &contacts };
+    let (state, contacts) = (&state, &contacts);
+    let moment = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
     value += loss.add_terminal(&moment, &mut by, &mut losses);
     losses.check()?;
     add_product(&mut gradient, &sensitivity, count, &by_state);
@@ -98,7 +111,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
     let part = |first: usize, size: usize| gradient.as_slice()[first..first + size].to_vec();
     let by_controls = Controls::from_values(dimension, part(first_control, count - first_control));
     let mut memory = CheckpointMemory { steps_taken: schedule.len(), ..Default::default() };
-    memory.note(2, &state, 0);
+    memory.note(2, state, 0);
     Ok(LossGradient {
         value,
         by_initial: part(0, rows),

@@ -9,7 +9,7 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::{DifferentiableLoss, TrajectoryResiduals};
 use super::loss_workspace::{LossWorkspace, Term};
-use super::moment::{Moment, MomentGradient};
+use super::moment::{Moment, MomentGradient, StepEnd};
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{AppliedForces, Parameter, ParameterError, State, seeded};
 use crate::scalar::{DualArray, Scalar};
@@ -166,18 +166,20 @@ fn residuals_of<A: AppliedForces, T: Scalar>(
     controls: &Controls<T>,
 ) -> Result<(Vec<T>, Vec<usize>), SimulationError> {
     let (schedule, model) = (rollout.schedule()?, rollout.model);
-    let contacts = RefCell::default();
+    let (contacts, forces) = (RefCell::default(), RefCell::default());
     let (mut all, mut offsets) = (Vec::new(), Vec::with_capacity(schedule.len() + 1));
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());
         let (state, control) = (&trajectory.states[step], controls.row(step));
-        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts: &contacts };
+        let end = StepEnd::new(rollout.settings.integrator, &trajectory.states[step + 1], &forces);
+        let (time, dt, contacts, step_end) = (at.time, at.dt, &contacts, Some(end));
+        let moment = Moment { step, time, dt, model, state, control, contacts, step_end };
         residuals.running(&moment, &mut all);
     }
     offsets.push(all.len());
     let state: &State<T> = &trajectory.states[schedule.len()];
-    let (step, time) = (schedule.len(), rollout.until);
-    let end = Moment { step, time, dt: 0.0, model, state, control: &[], contacts: &contacts };
+    let (step, time, contacts) = (schedule.len(), rollout.until, &contacts);
+    let end = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
     residuals.terminal(&end, &mut all);
     Ok((all, offsets))
 }

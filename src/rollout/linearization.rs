@@ -9,10 +9,10 @@ use super::checked_step::not_differentiated;
 use super::error::SimulationError;
 use super::loss::TrajectoryResiduals;
 use super::loss_workspace::Direction;
-use super::moment::Moment;
+use super::moment::{Moment, StepEnd};
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{AppliedForces, DIRECTIONS, Model, PairWorkspace, State, for_each_tangent_chunk};
-use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
+use crate::step::{DerivativeWorkspace, StepForces, StepProblem, StepWorkspace, Tape};
 
 /// Residuals of one moment and their derivatives.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct StepLinearization {
     pub by_state: DMatrix<f64>,
     /// The derivative of the state after the step with respect to the control values.
     pub by_control: DMatrix<f64>,
-    /// The residuals at the start of the step.
+    /// The residuals at the start of the step. Where they depend on its end, their derivatives are those through the step.
     pub residuals: ResidualJacobian,
 }
 
@@ -66,9 +66,9 @@ pub fn linearize<A: AppliedForces>(
     let states = &trajectory.states;
     assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
     let lifted = Model::<Direction>::lift(model);
-    let one = |memory: &mut (StepWorkspace, Tape, DerivativeWorkspace, RefCell<PairWorkspace>),
-               step: usize| {
-        let (workspace, tape, derivatives, contacts) = memory;
+    type Memory = (StepWorkspace, Tape, DerivativeWorkspace, RefCell<PairWorkspace>, RefCell<StepForces>);
+    let one = |memory: &mut Memory, step: usize| {
+        let (workspace, tape, derivatives, contacts, forces) = memory;
         let at = schedule[step];
         let (state, control, substeps) = (&states[step], controls.row(step), rollout.held_substeps(step));
         let problem =
@@ -78,31 +78,42 @@ pub fn linearize<A: AppliedForces>(
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
             .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
-        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts };
-        let residuals = residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
+        let step_end = Some(StepEnd::new(settings.integrator, &states[step + 1], forces));
+        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts, step_end };
+        let (mut residuals, by_end) =
+            residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
+        if let Some(by_end) = by_end {
+            residuals.by_state += &by_end * &jacobian.by_state;
+            residuals.by_control += &by_end * &jacobian.by_control;
+        }
         Ok(StepLinearization { by_state: jacobian.by_state, by_control: jacobian.by_control, residuals })
     };
     let steps = (0..schedule.len()).into_par_iter().map_init(Default::default, one);
     let steps: Result<Vec<_>, SimulationError> = steps.collect();
     let (step, state, contacts) = (schedule.len(), &states[schedule.len()], RefCell::default());
-    let moment =
-        Moment { step, time: rollout.until, dt: 0.0, model, state, control: &[], contacts: &contacts };
-    let end = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));
+    let (time, contacts) = (rollout.until, &contacts);
+    let moment = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
+    let (end, _) = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));
     Ok(TrajectoryLinearization { steps: steps?, end })
 }
 
-/// The residuals of a moment with their derivatives, several directions at a time.
+/// The residuals of a moment with their derivatives, several directions at a time; those with respect to the end of
+/// the step where they depend on it.
 fn residual_jacobian(
     moment: &Moment,
     model: &Model<Direction>,
     evaluate: impl Fn(&Moment<Direction>, &mut Vec<Direction>),
-) -> ResidualJacobian {
-    let Moment { step, time, dt, contacts, .. } = *moment;
+) -> (ResidualJacobian, Option<DMatrix<f64>>) {
     let (rows, columns) = (moment.state.tangent_dimension(), moment.control.len());
     let mut state = State::<Direction>::lift(moment.state);
     let control: Vec<Direction> = moment.control.iter().map(|&u| Direction::from(u)).collect();
+    let mut end = State::<Direction>::default();
+    if let Some(of_step) = moment.step_end {
+        end = State::lift(of_step.constant());
+        of_step.take_was_read();
+    }
     let mut out = Vec::new();
-    evaluate(&Moment { step, time, dt, model, state: &state, control: &control, contacts }, &mut out);
+    evaluate(&moment.lifted(model, &state, &control, &end), &mut out);
     let values = DVector::from_iterator(out.len(), out.iter().map(|r| r.re));
     let mut jacobian = ResidualJacobian {
         by_state: DMatrix::zeros(out.len(), rows),
@@ -110,23 +121,32 @@ fn residual_jacobian(
         values,
     };
     if out.is_empty() {
-        return jacobian;
+        return (jacobian, None);
     }
     for_each_tangent_chunk(moment.state, &mut state, |state, directions| {
         out.clear();
-        evaluate(&Moment { step, time, dt, model, state, control: &control, contacts }, &mut out);
+        evaluate(&moment.lifted(model, state, &control, &end), &mut out);
         put(&mut jacobian.by_state, directions.start, directions.len(), &out);
+    });
+    let by_end = moment.step_end.filter(StepEnd::take_was_read).map(|of_step| {
+        let mut by_end = DMatrix::zeros(out.len(), rows);
+        for_each_tangent_chunk(of_step.constant(), &mut end, |end, directions| {
+            out.clear();
+            evaluate(&moment.lifted(model, &state, &control, end), &mut out);
+            put(&mut by_end, directions.start, directions.len(), &out);
+        });
+        by_end
     });
     let mut seeded = control;
     for first in (0..columns).step_by(DIRECTIONS) {
         let count = DIRECTIONS.min(columns - first);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 1.0);
         out.clear();
-        evaluate(&Moment { step, time, dt, model, state: &state, control: &seeded, contacts }, &mut out);
+        evaluate(&moment.lifted(model, &state, &seeded, &end), &mut out);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 0.0);
         put(&mut jacobian.by_control, first, count, &out);
     }
-    jacobian
+    (jacobian, by_end)
 }
 
 fn put(matrix: &mut DMatrix<f64>, first: usize, count: usize, residuals: &[Direction]) {

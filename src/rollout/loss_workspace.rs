@@ -1,6 +1,6 @@
 //! The derivatives of the terms of a loss, by dual numbers.
 
-use super::moment::{Moment, MomentGradient};
+use super::moment::{Moment, MomentGradient, StepEnd};
 use crate::multibody::{
     DIRECTIONS, Model, Parameter, ParameterError, SEEDS, SeededModel, State, for_each_tangent_chunk, seeded,
     seeded_models,
@@ -22,13 +22,14 @@ pub(super) trait Term {
 #[derive(Debug)]
 struct Lifted<T> {
     state: State<T>,
+    end: State<T>,
     control: Vec<T>,
     residuals: Vec<T>,
 }
 
 impl<T: Scalar> Default for Lifted<T> {
     fn default() -> Self {
-        Self { state: State::default(), control: Vec::new(), residuals: Vec::new() }
+        Self { state: State::default(), end: State::default(), control: Vec::new(), residuals: Vec::new() }
     }
 }
 
@@ -56,7 +57,8 @@ impl LossWorkspace {
     }
 
     /// Adds to `by` the derivatives of a term, and returns its value. It is evaluated once for each free body, for
-    /// every six joint coordinates and for every twelve control values, and for parameters as
+    /// every six joint coordinates and for every twelve control values, for the end of the step as for its start where
+    /// the term has asked for it, and for parameters as
     /// [`ReadParameters::differentiate`] says.
     pub(super) fn differentiate(
         &mut self,
@@ -64,14 +66,19 @@ impl LossWorkspace {
         by: &mut MomentGradient,
         term: &impl Term,
     ) -> f64 {
-        let Self { model, lifted: Lifted { state, control, residuals }, .. } = self;
+        let Self { model, lifted: Lifted { state, end, control, residuals }, .. } = self;
         let model = &*model;
         control.clear();
         control.extend(moment.control.iter().map(|&c| Direction::from(c)));
-        let Moment { step, time, dt, contacts, .. } = *moment;
+        if let Some(of_step) = moment.step_end {
+            *end = State::lift(of_step.constant());
+            of_step.take_was_read();
+        }
+        let mut along = |state: &State<Direction>, control: &[Direction], end: &State<Direction>| {
+            term.value(&moment.lifted(model, state, control, end), residuals).eps
+        };
         for_each_tangent_chunk(moment.state, state, |state, directions| {
-            let along =
-                term.value(&Moment { step, time, dt, model, state, control, contacts }, residuals).eps;
+            let along = along(state, control, end);
             by.state[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
         });
         for (chunk, out) in by.control.chunks_mut(DIRECTIONS).enumerate() {
@@ -79,12 +86,17 @@ impl LossWorkspace {
             for k in 0..out.len() {
                 control[first + k] = Direction::variable(moment.control[first + k], k);
             }
-            let along =
-                term.value(&Moment { step, time, dt, model, state, control, contacts }, residuals).eps;
+            let along = along(state, control, end);
             for k in 0..out.len() {
                 control[first + k] = Direction::from(moment.control[first + k]);
             }
             out.iter_mut().zip(along).for_each(|(out, x)| *out += x);
+        }
+        if let Some(of_step) = moment.step_end.filter(StepEnd::take_was_read) {
+            for_each_tangent_chunk(of_step.constant(), end, |end, directions| {
+                let along = along(state, control, end);
+                by.step_end[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
+            });
         }
         self.parameters.differentiate(moment, by.parameters, term);
         term.value(moment, &mut self.residuals)
@@ -141,10 +153,11 @@ impl ReadParameters {
         lifted.state = State::lift(moment.state);
         lifted.control.clear();
         lifted.control.extend(moment.control.iter().map(|&c| Seed::from(c)));
-        let Lifted { state, control, residuals } = lifted;
-        let Moment { step, time, dt, contacts, .. } = *moment;
-        let mut along =
-            |model| term.value(&Moment { step, time, dt, model, state, control, contacts }, residuals).eps;
+        if let Some(of_step) = moment.step_end {
+            lifted.end = State::lift(of_step.constant());
+        }
+        let Lifted { state, end, control, residuals } = lifted;
+        let mut along = |model| term.value(&moment.lifted(model, state, control, end), residuals).eps;
         if along(together).iter().all(|&eps| eps == 0.0) {
             return;
         }

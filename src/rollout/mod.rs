@@ -70,7 +70,7 @@ pub use gradient::{TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
 pub use loss::{DifferentiableLoss, HalfSquares, Loss, LossFunctions, TrajectoryResiduals};
 pub use loss_workspace::LossWorkspace;
-pub use moment::{Moment, MomentGradient};
+pub use moment::{Moment, MomentGradient, StepEnd};
 pub use report::{StepReport, TakenStep};
 pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};

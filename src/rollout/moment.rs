@@ -3,6 +3,9 @@
 use std::cell::RefCell;
 
 use crate::multibody::{Model, PairWorkspace, State};
+use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
+use crate::step::{Integrator, StepForces, VelocityLevel};
 
 /// Where on a trajectory a term of a loss is evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,88 @@ pub struct Moment<'a, T = f64> {
     /// Memory for readings of contacts (see [`Model::patch_reading`]): with it, what is known of them at this state is
     /// not computed again for every direction that derivatives are taken along.
     pub contacts: &'a RefCell<PairWorkspace>,
+    /// How the step that starts here ends; none at the end of the motion.
+    pub step_end: Option<StepEnd<'a, T>>,
+}
+
+impl<T: Scalar> Moment<'_, T> {
+    /// The wrench on body `on` about its origin, in W, that body `from` exerts over the step that starts here, N and N m:
+    /// the impulse of their contacts over the step, divided by its length. It is the force that the step was taken with,
+    /// which that of the state by the law of an instant ([`Model::contact_wrench`]) comes to with shorter steps.
+    ///
+    /// `None` at the end of a motion, and where the impulse is not known from the states at the ends of a step: for all
+    /// but velocity-level steps of fixed length.
+    pub fn step_force(&self, on: usize, from: usize) -> Option<SpatialForce<T>> {
+        let StepEnd { state, method, memory } = self.step_end?;
+        let memory = &mut memory.borrow_mut();
+        Some(method?.step_force(self.model, (self.state, state), self.dt, (on, from), memory))
+    }
+}
+
+impl Moment<'_> {
+    /// The moment in scalars that carry derivatives.
+    pub(super) fn lifted<'b, U>(
+        &'b self,
+        model: &'b Model<U>,
+        state: &'b State<U>,
+        control: &'b [U],
+        end: &'b State<U>,
+    ) -> Moment<'b, U> {
+        let Moment { step, time, dt, contacts, step_end, .. } = *self;
+        let step_end = step_end.map(|of_step| of_step.lifted(end));
+        Moment { step, time, dt, model, state, control, contacts, step_end }
+    }
+}
+
+/// The end of the step that starts at a moment.
+#[derive(Debug)]
+pub struct StepEnd<'a, T = f64> {
+    state: &'a State<T>,
+    method: Option<VelocityLevel>,
+    memory: &'a RefCell<StepForces>,
+}
+
+impl<T> Clone for StepEnd<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for StepEnd<'_, T> {}
+
+impl<'a, T> StepEnd<'a, T> {
+    /// The end of a step of a kind that comes to a state.
+    pub(crate) fn new(integrator: Integrator, state: &'a State<T>, memory: &'a RefCell<StepForces>) -> Self {
+        let method = match integrator {
+            Integrator::VelocityLevel(method) => Some(method),
+            _ => None,
+        };
+        Self { state, method, memory }
+    }
+
+    /// The state at the end of the step.
+    pub fn state(&self) -> &'a State<T> {
+        self.memory.borrow_mut().were_read = true;
+        self.state
+    }
+
+    /// The same end in scalars of another kind.
+    pub(super) fn lifted<'b, U>(&self, state: &'b State<U>) -> StepEnd<'b, U>
+    where
+        'a: 'b,
+    {
+        StepEnd { state, method: self.method, memory: self.memory }
+    }
+
+    /// The state at the end, for the derivatives with respect to it.
+    pub(super) fn constant(&self) -> &'a State<T> {
+        self.state
+    }
+
+    /// Whether the end has been asked for since the last time that this was asked.
+    pub(super) fn take_was_read(&self) -> bool {
+        std::mem::take(&mut self.memory.borrow_mut().were_read)
+    }
 }
 
 /// The derivatives of a term of a loss.
@@ -29,6 +114,8 @@ pub struct Moment<'a, T = f64> {
 pub struct MomentGradient<'a> {
     /// With respect to the state in its tangent space (see [`State::moved`]).
     pub state: &'a mut [f64],
+    /// With respect to the state at the end of the step that starts here; empty at the end of the motion.
+    pub step_end: &'a mut [f64],
     /// With respect to the control values.
     pub control: &'a mut [f64],
     /// With respect to the parameters that were asked for, in their order, where the term reads them in

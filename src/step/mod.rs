@@ -25,6 +25,7 @@ pub use error_control::{ControlledMethod, ErrorControlled, Substep, SubstepLimit
 pub use problem::StepProblem;
 pub use radau::RadauOrder;
 pub use tape::Tape;
+pub(crate) use velocity_level::StepForces;
 pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, StepTiming, VelocityLevel};
 
 use error_control::{Scratch, Search};

@@ -113,7 +113,7 @@ pub(super) fn vjp<A: AppliedForces>(
     let parts = of_bodies.chunks_exact(TANGENT_DIMENSION);
     by_force.bodies.extend(bodies().zip(parts).map(|((mass, before, after), by_after)| {
         // The derivative with respect to the force does not depend on it.
-        step_body_vjp(mass, before, after, &SpatialForce::zero(), at.dt, false, by_after).force
+        step_body_vjp(mass, (before, after), &SpatialForce::zero(), at.dt, false, by_after).force
     }));
     by_state.clear();
     by_state.resize(at.before.tangent_dimension(), 0.0);
@@ -150,7 +150,7 @@ pub(super) fn vjp<A: AppliedForces>(
         bodies().zip(&forces.bodies).zip(parts).enumerate()
     {
         let of_mass = at.model.asks_for_free_masses();
-        let by = step_body_vjp(mass, before, after, force, at.dt, of_mass, by_after);
+        let by = step_body_vjp(mass, (before, after), force, at.dt, of_mass, by_after);
         sum.iter_mut().zip(by.state).for_each(|(sum, x)| *sum += x);
         out.model.add_body(i, &by);
     }
@@ -160,11 +160,9 @@ pub(super) fn vjp<A: AppliedForces>(
 /// The vector–Jacobian product of [`step_body`], from the derivatives `by_after` of one number with
 /// respect to the state after the step; what the free motion adds to those with respect to the mass only
 /// if asked.
-#[allow(clippy::too_many_arguments, reason = "what the step of a body depends on, and its outcome")]
 fn step_body_vjp(
     mass: &MassProperties,
-    before: &BodyState,
-    after: &BodyState,
+    (before, after): (&BodyState, &BodyState),
     force: &SpatialForce,
     dt: f64,
     of_mass: bool,

@@ -390,6 +390,44 @@ fn a_start_that_cannot_be_simulated_is_told_with_its_time_and_body() {
     assert!(!out.exists(), "nothing is written");
 }
 
+/// A cart that is thrown at a wall learns to touch it gently; where steps have no such force it is refused.
+#[test]
+fn forces_of_steps_are_lowered_in_steps_that_have_them_and_refused_in_others() {
+    let gentle =
+        "[[costs]]\nname = \"push\"\nstep_force = { on = \"cart\", from = \"wall\" }\nweight = 0.3\n";
+    let problem = PROBLEM
+        .replace("until = 1.0", "until = 1.5")
+        .replace("upper = 6\n", "upper = 6\nstart = 3.0\n")
+        .replace("target = [0.5, 0, 0]", "target = [1.4, 0, 0]")
+        .replace("[optimizer]", &format!("{gentle}[optimizer]"));
+    let (folder, path) = folder("step_force", &problem);
+    let result = json(&["optimize", &path, "--json"]);
+    let part = |at: &str| {
+        let costs = result["costs"].as_array().expect("a list");
+        let push = costs.iter().find(|cost| cost["name"] == "push").expect("it is there");
+        push[at].as_f64().expect("a number")
+    };
+    assert!(part("start") > 1.0 && part("end") < 1e-2 * part("start"), "{}", result["costs"]);
+    let solvers = [
+        ("kind = \"radau\"\naccuracy = 1e-6", false),
+        ("kind = \"lagged\"\naccuracy = 1e-4", false),
+        ("kind = \"rk4\"", false),
+        ("kind = \"sap\"", true),
+        ("kind = \"tamsi\"", true),
+    ];
+    for (solver, known) in solvers {
+        folder.file("scene.toml", SCENE.replace("kind = \"lagged\"", solver));
+        match ProblemFile::load(&path) {
+            Ok(_) => assert!(known, "{solver}"),
+            Err(error) => {
+                let message = error.to_string();
+                let expected = "costs[3].step_force: it is known for the solvers `lagged`";
+                assert!(!known && message.contains(expected), "{solver}: {message}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_quantity_start_and_target_is_read() {
     let costs = r#"
@@ -415,6 +453,9 @@ weight = 1
 contact_force = { on = "cart", from = "wall" }
 weight = 1
 [[costs]]
+step_force = { on = "cart", from = "wall" }
+weight = 1
+[[costs]]
 contact_torque = { on = "wall", from = "cart" }
 weight = 1
 [[controls]]
@@ -431,9 +472,10 @@ start = [0, 1, 2, 3, 4]
         .replace("max_iterations = 40", "kind = \"lbfgs\"");
     let (_folder, problem) = folder("quantities", &cubic);
     let file = ProblemFile::load(&problem).expect("valid");
-    assert_eq!(file.objective.terms().len(), 10);
+    assert_eq!(file.objective.terms().len(), 11);
     assert_eq!(file.cost_names[4], "position of mast");
-    assert_eq!(file.cost_names[9], "contact torque of wall from cart");
+    assert_eq!(file.cost_names[9], "step force of cart from wall");
+    assert_eq!(file.cost_names[10], "contact torque of wall from cart");
     // The last is moved to its bound.
     assert_eq!(file.start, [0.0, 0.0, 2.0, 1.0, 4.0, 2.0, 6.0, 3.0, 6.0, 4.0]);
     // Held knots take the command of the scene in the middle of each hold.
@@ -498,6 +540,10 @@ fn bad_problems_are_refused_with_file_line_and_field() {
             "costs[3].contact_force: bodies `cart` and `far` cannot touch",
         ),
         (
+            add("[[costs]]\nweight = 1\nstep_force = { on = \"cart\", from = \"wall\" }\nwhen = \"end\""),
+            "costs[3].when: a command or the force of a step has no value at the end",
+        ),
+        (
             add(
                 "[[costs]]\nweight = 1\norientation = { body = \"mast\", rpy = [0, 0, 0], quaternion_wxyz = [1, 0, 0, 0] }",
             ),
@@ -511,7 +557,7 @@ fn bad_problems_are_refused_with_file_line_and_field() {
         ),
         (
             PROBLEM.replace("weight = 0.01", "weight = 1\nwhen = \"end\""),
-            "costs[0].when: a control value has no value",
+            "costs[0].when: a command or the force of a step has no value",
         ),
         (
             PROBLEM.replace("weight = 0.01", "weight = 1\nwhen = \"now\""),
@@ -579,7 +625,7 @@ fn bad_problems_are_refused_with_file_line_and_field() {
         ),
         (
             add("[[constraints]]\ncontrol = \"push\"\nupper = 1\nwhen = \"end\""),
-            "constraints[0].when: a control value has no value",
+            "constraints[0].when: a command or the force of a step has no value",
         ),
         (
             add("[[constraints]]\ncontrol = \"push\"\nupper = 1\ntolerance = 0"),

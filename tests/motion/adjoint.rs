@@ -143,6 +143,7 @@ fn value_of(r: &Rollout<'_, Pull>) -> f64 {
             state,
             control,
             contacts: &Default::default(),
+            step_end: None,
         });
     }
     let state = &trajectory.states[steps];
@@ -154,6 +155,7 @@ fn value_of(r: &Rollout<'_, Pull>) -> f64 {
         state,
         control: &[],
         contacts: &Default::default(),
+        step_end: None,
     })
 }
 

@@ -288,6 +288,7 @@ fn loss_in<T: Scalar>(
             state,
             control: &[],
             contacts: &Default::default(),
+            step_end: None,
         };
         sum += End.running(&moment);
     }
@@ -300,6 +301,7 @@ fn loss_in<T: Scalar>(
         state,
         control: &[],
         contacts: &Default::default(),
+        step_end: None,
     })
 }
 

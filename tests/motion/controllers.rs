@@ -101,6 +101,7 @@ fn loss_of<T: Scalar>(model: &Model<T>, dt: f64, states: &[State<T>], controls: 
             state,
             control,
             contacts: &Default::default(),
+            step_end: None,
         });
     }
     let time = steps as f64 * dt;
@@ -112,6 +113,7 @@ fn loss_of<T: Scalar>(model: &Model<T>, dt: f64, states: &[State<T>], controls: 
         state: &states[steps],
         control: &[],
         contacts: &Default::default(),
+        step_end: None,
     })
 }
 

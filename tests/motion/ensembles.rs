@@ -280,6 +280,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
                 state: &states[step],
                 control: controls.row(step),
                 contacts: &contacts,
+                step_end: None,
             };
             let end = Moment {
                 step: controls.steps(),
@@ -289,6 +290,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
                 state: &states[controls.steps()],
                 control: &[],
                 contacts: &contacts,
+                step_end: None,
             };
             (0..controls.steps()).map(|step| loss.running(&moment(step))).sum::<f64>() + loss.terminal(&end)
         };

@@ -166,6 +166,7 @@ fn check_gradients<A: AppliedForces>(rollout: &Rollout<'_, A>, parameters: &[Par
             state: &end,
             control: &[],
             contacts: &Default::default(),
+            step_end: None,
         };
         Task.terminal(&moment)
     };

@@ -107,6 +107,7 @@ fn gradients_with_following_extents_are_those_of_models_built_anew() {
                     state: states.last().expect("the end"),
                     control: &[],
                     contacts: &Default::default(),
+                    step_end: None,
                 };
                 End.terminal(&moment)
             };

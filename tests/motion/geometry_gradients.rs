@@ -127,7 +127,16 @@ fn by_duals(rollout: &Rollout<'_>, parameters: &[Parameter]) -> Vec<f64> {
 fn loss_at_end<T: Scalar>(trajectory: &Trajectory<T>, model: &Model<T>) -> T {
     let state = trajectory.states.last().expect("the initial state at least");
     let (step, time) = (trajectory.states.len() - 1, trajectory.times.last().copied().unwrap_or(0.0));
-    End.terminal(&Moment { step, time, dt: 0.0, model, state, control: &[], contacts: &Default::default() })
+    End.terminal(&Moment {
+        step,
+        time,
+        dt: 0.0,
+        model,
+        state,
+        control: &[],
+        contacts: &Default::default(),
+        step_end: None,
+    })
 }
 
 /// Of the parameters of each kind those that matter most, and some of the others, by their derivatives.

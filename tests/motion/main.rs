@@ -34,6 +34,7 @@ mod step_at_rest;
 mod step_coin;
 mod step_derivatives;
 mod step_floating;
+mod step_force;
 mod step_random;
 mod step_spin;
 mod step_stability;

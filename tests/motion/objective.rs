@@ -56,6 +56,7 @@ fn residuals<T: Scalar>(
         state,
         control,
         contacts: &Default::default(),
+        step_end: None,
     };
     if at_end {
         objective.terminal(&moment, &mut out);

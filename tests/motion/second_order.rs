@@ -67,6 +67,7 @@ fn loss<T: Scalar>(model: &Model<T>, initial: &State<T>, settings: SimulationSet
         state,
         control: &[],
         contacts: &Default::default(),
+        step_end: None,
     })
 }
 
@@ -198,6 +199,7 @@ fn gauss_newton_is_the_hessian_where_nothing_is_left_of_the_residuals() {
                 state,
                 control: &[],
                 contacts: &Default::default(),
+                step_end: None,
             };
             misses.terminal(&moment, &mut residuals);
             let zero = HyperDual64::from(0.0);

@@ -10,6 +10,7 @@ use crate::io::scene::body_tables::{Range, number};
 use crate::multibody::Model;
 use crate::optimize::ProblemError;
 use crate::optimize::constraints::{Allowed, Constraint, Constraints};
+use crate::step::Integrator;
 
 /// The tolerance of a constraint where none is given, over its scale.
 const TOLERANCE: f64 = 1e-3;
@@ -17,13 +18,13 @@ const TOLERANCE: f64 = 1e-3;
 /// The constraints of a file, and their names.
 pub(in crate::io) fn constraints(
     tables: &[ConstraintTable],
-    model: &Model,
+    (model, integrator): (&Model, Integrator),
 ) -> Result<(Constraints, Vec<String>), Problem> {
     let field = FieldPath::root().key("constraints");
     let (mut all, mut names) = (Vec::new(), Vec::new());
     for (i, t) in tables.iter().enumerate() {
         let table = field.index(i);
-        let (NamedQuantity { key, name, .. }, constraint) = constraint(t, model, &table)?;
+        let (NamedQuantity { key, name, .. }, constraint) = constraint(t, (model, integrator), &table)?;
         // By itself, so that what does not fit is known to be of this table.
         Constraints::new(model, model.command_dimension(), vec![constraint.clone()]).map_err(|error| {
             let field = match error {
@@ -43,10 +44,10 @@ pub(in crate::io) fn constraints(
 /// The quantity and the constraint of one table.
 fn constraint(
     t: &ConstraintTable,
-    model: &Model,
+    of: (&Model, Integrator),
     table: &FieldPath,
 ) -> Result<(NamedQuantity, Constraint), Problem> {
-    let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, model, table)?;
+    let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, of, table)?;
     let bounds = [("lower", t.lower), ("upper", t.upper), ("equal", t.equal)];
     let mut given = Vec::new();
     for (key, bound) in bounds {

@@ -16,14 +16,15 @@ use crate::multibody::Model;
 use crate::multibody::tree::Joint;
 use crate::optimize::ProblemError;
 use crate::optimize::objective::{CostTerm, Objective, Quantity, Target};
+use crate::step::Integrator;
 
 /// The name and the term of one table.
 pub(in crate::io) fn cost_term(
     t: &CostTable,
-    model: &Model,
+    (model, integrator): (&Model, Integrator),
     table: &FieldPath,
 ) -> Result<(String, CostTerm), Problem> {
-    let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, model, table)?;
+    let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, (model, integrator), table)?;
     let NamedQuantity { key, quantity, .. } = named;
     let is_number = quantity.dimension() == 1;
     let components = |c: ComponentsTable, field: &FieldPath| named.components(c, field);
@@ -72,10 +73,17 @@ impl NamedQuantity {
     pub fn read(
         t: &QuantityFields,
         name: &Option<String>,
-        model: &Model,
+        (model, integrator): (&Model, Integrator),
         table: &FieldPath,
     ) -> Result<Self, Problem> {
         let (key, of, quantity) = quantity(t, model, table)?;
+        if matches!(quantity, Quantity::StepForce { .. })
+            && !matches!(integrator, Integrator::VelocityLevel(_))
+        {
+            let message = "it is known for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`; \
+                           use `contact_force`, the force at an instant";
+            return Err(Problem::new(table.key(key), message));
+        }
         let name = match name {
             Some(name) => {
                 check_name(name, &table.key("name"))?;
@@ -110,6 +118,7 @@ pub(in crate::io) struct QuantityFields<'t> {
     velocity: &'t Option<OfBodyTable>,
     angular_velocity: &'t Option<OfBodyTable>,
     contact_force: &'t Option<ContactTable>,
+    step_force: &'t Option<ContactTable>,
     contact_area: &'t Option<ContactTable>,
     largest_pressure: &'t Option<ContactTable>,
     slip: &'t Option<ContactTable>,
@@ -130,6 +139,7 @@ macro_rules! quantity_fields {
                     velocity: &t.velocity,
                     angular_velocity: &t.angular_velocity,
                     contact_force: &t.contact_force,
+                    step_force: &t.step_force,
                     contact_area: &t.contact_area,
                     largest_pressure: &t.largest_pressure,
                     slip: &t.slip,
@@ -195,8 +205,9 @@ fn quantity(
         found.push(("angular_velocity", of.body.clone(), Quantity::AngularVelocity { body }));
     }
     type OfPair = fn(usize, usize) -> Quantity;
-    let of_pairs: [(_, _, OfPair); 5] = [
+    let of_pairs: [(_, _, OfPair); 6] = [
         ("contact_force", t.contact_force, |on, from| Quantity::ContactForce { on, from }),
+        ("step_force", t.step_force, |on, from| Quantity::StepForce { on, from }),
         ("contact_area", t.contact_area, |on, from| Quantity::ContactArea { on, from }),
         ("largest_pressure", t.largest_pressure, |on, from| Quantity::LargestPressure { on, from }),
         ("slip", t.slip, |on, from| Quantity::Slip { on, from }),
@@ -227,7 +238,7 @@ fn quantity(
 
 /// All quantities that a cost or a constraint may be of.
 const QUANTITIES: &str = "control, joint_position, joint_velocity, position, orientation, velocity, \
-                          angular_velocity, contact_force, contact_area, largest_pressure, slip, contact_torque";
+                          angular_velocity, contact_force, step_force, contact_area, largest_pressure, slip, contact_torque";
 
 /// The index of a joint's coordinate among those of all joints.
 fn coordinate(

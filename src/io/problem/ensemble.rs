@@ -15,12 +15,14 @@ use crate::io::problem::optimized_numbers::{design, design_variables, names, tun
 use crate::io::problem::schema::{CostTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
+use crate::multibody::Model;
 use crate::optimize::ensemble::{
     EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk, SharedVariables,
 };
 use crate::optimize::objective::{Deviation, Objective};
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{ControlKnots, ControlLaw, Controls, SimulationSettings};
+use crate::step::Integrator;
 
 /// A member of the ensemble of a problem file.
 type Member = EnsembleMember<ControlLaw, Objective>;
@@ -188,11 +190,12 @@ impl MemberMaker<'_> {
                 .flat_map(|c| &mut c.noise)
                 .for_each(|noise| *noise = noise.of_stream(stream ^ seed));
         }
+        let of = (&scene.model, nominal.simulation.integrator);
         let objective = match varied.is_empty() {
             true => nominal.objective.clone(),
-            false => objective(&table.costs, "costs", scene).map_err(located)?,
+            false => objective(&table.costs, "costs", of).map_err(located)?,
         };
-        let success = success(&table.success, scene).map_err(located)?;
+        let success = success(&table.success, of).map_err(located)?;
         let controls = Controls::of_commands(&scene.commands, self.times);
         let kind = if draws == Draws::Test { "test member" } else { "member" };
         let name = format!("{kind} {member}");
@@ -247,15 +250,16 @@ impl MemberMaker<'_> {
 }
 
 /// The objective of cost tables in a scene.
-fn objective(tables: &[CostTable], key: &str, scene: &Scene) -> Result<Objective, Problem> {
+fn objective(tables: &[CostTable], key: &str, of: (&Model, Integrator)) -> Result<Objective, Problem> {
     let field = FieldPath::root().key(key);
-    let terms = tables.iter().enumerate().map(|(i, t)| Ok(cost_term(t, &scene.model, &field.index(i))?.1));
+    let terms = tables.iter().enumerate().map(|(i, t)| Ok(cost_term(t, of, &field.index(i))?.1));
     let terms = terms.collect::<Result<Vec<_>, Problem>>()?;
-    Objective::new(&scene.model, scene.model.command_dimension(), terms).map_err(|e| Problem::new(field, e))
+    let (model, _) = of;
+    Objective::new(model, model.command_dimension(), terms).map_err(|e| Problem::new(field, e))
 }
 
 /// What a success is in a scene.
-fn success(tables: &[CostTable], scene: &Scene) -> Result<Objective, Problem> {
+fn success(tables: &[CostTable], of: (&Model, Integrator)) -> Result<Objective, Problem> {
     for (i, t) in tables.iter().enumerate() {
         if t.deviation == Deviation::Both {
             let field = FieldPath::root().key("success").index(i).key("deviation");
@@ -263,5 +267,5 @@ fn success(tables: &[CostTable], scene: &Scene) -> Result<Objective, Problem> {
             return Err(Problem::new(field, message));
         }
     }
-    objective(tables, "success", scene)
+    objective(tables, "success", of)
 }

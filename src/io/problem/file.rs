@@ -295,12 +295,13 @@ fn build(
     let width = scene.model.command_dimension();
     let (mut terms, mut cost_names) = (Vec::new(), Vec::new());
     for (i, t) in table.costs.iter().enumerate() {
-        let (name, term) = cost_term(t, &scene.model, &field.index(i))?;
+        let (name, term) = cost_term(t, (&scene.model, simulation.integrator), &field.index(i))?;
         terms.push(term);
         cost_names.push(name);
     }
     let objective = Objective::new(&scene.model, width, terms).map_err(|e| Problem::new(field, e))?;
-    let (constraints, constraint_names) = constraints(&table.constraints, &scene.model)?;
+    let (constraints, constraint_names) =
+        constraints(&table.constraints, (&scene.model, simulation.integrator))?;
     let field = root.key("optimizer");
     if smoothing.is_some() && !constraint_names.is_empty() {
         let message = "found beside `constraints`; a smoothed cost has none";

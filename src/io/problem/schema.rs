@@ -139,8 +139,12 @@ pub(in crate::io) struct CostTable {
     /// The angular velocity of a body in W, rad/s.
     pub angular_velocity: Option<OfBodyTable>,
     /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
-    /// instant. The impulse of a velocity-level step differs where velocities change much within a step.
+    /// instant. `step_force` differs where velocities change much within a step.
     pub contact_force: Option<ContactTable>,
+    /// The contact force that one body exerts on another over a step, in W, N: the impulse that the step was taken with,
+    /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`. Not at the
+    /// end, where no step starts.
+    pub step_force: Option<ContactTable>,
     /// The area of the surface on which two bodies touch, m²; 0 where they do not.
     pub contact_area: Option<ContactTable>,
     /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.
@@ -190,8 +194,12 @@ pub(in crate::io) struct ConstraintTable {
     /// The angular velocity of a body in W, rad/s.
     pub angular_velocity: Option<OfBodyTable>,
     /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
-    /// instant. The impulse of a velocity-level step differs where velocities change much within a step.
+    /// instant. `step_force` differs where velocities change much within a step.
     pub contact_force: Option<ContactTable>,
+    /// The contact force that one body exerts on another over a step, in W, N: the impulse that the step was taken with,
+    /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`. Not at the
+    /// end, where no step starts.
+    pub step_force: Option<ContactTable>,
     /// The area of the surface on which two bodies touch, m²; 0 where they do not.
     pub contact_area: Option<ContactTable>,
     /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.

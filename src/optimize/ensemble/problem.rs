@@ -14,7 +14,7 @@ use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::{EvaluationCounter, Evaluations};
 use crate::rollout::{
     Checkpoints, ClosedLoop, Controller, Controls, HalfSquares, Loss, Moment, Motion, Rollout,
-    SampledController, SimulationError, SimulationSettings, Trajectory, TrajectoryResiduals,
+    SampledController, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryResiduals,
 };
 
 /// A motion that the shared variables have to serve.
@@ -151,7 +151,8 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         self.with_member(member, x, |closed, _| {
             let (Trajectory { times, states }, controls) = closed.simulate()?;
             let model = closed.rollout.model;
-            let contacts = RefCell::default();
+            let (contacts, forces) = (RefCell::default(), RefCell::default());
+            let integrator = closed.rollout.settings.integrator;
             let moment = |step: usize| Moment {
                 step,
                 time: times[step],
@@ -160,6 +161,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
                 state: &states[step],
                 control: if step + 1 < times.len() { controls.row(step) } else { &[] },
                 contacts: &contacts,
+                step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, end, &forces)),
             };
             Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
         })

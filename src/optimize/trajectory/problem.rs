@@ -14,7 +14,7 @@ use crate::multibody::{AppliedForces, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
     self, ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
-    SimulationSettings, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
+    SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
 };
 
 /// The motion, and the residuals that are to be small on it.
@@ -252,7 +252,8 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     pub fn at_moments<V>(&self, x: &[f64], evaluate: impl FnOnce(&[Moment]) -> V) -> Result<V, Error> {
         let motion = self.motion(x)?;
         let Trajectory { times, states } = &motion.trajectory;
-        let contacts = RefCell::default();
+        let (contacts, forces) = (RefCell::default(), RefCell::default());
+        let integrator = self.task.settings.integrator;
         let moment = |step: usize| Moment {
             step,
             time: times[step],
@@ -261,6 +262,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
             state: &states[step],
             control: if step < motion.controls.steps() { motion.controls.row(step) } else { &[] },
             contacts: &contacts,
+            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, end, &forces)),
         };
         Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
     }

@@ -1,7 +1,9 @@
 //! The balance of momentum in scalars of any kind: what gives the velocities that were found in
 //! `f64` their derivatives.
 
-use nalgebra::{DMatrix, Matrix6};
+use std::mem::take;
+
+use nalgebra::{DMatrix, Matrix6, Vector3};
 
 use super::bristle_motion::move_bristles;
 use super::free_body::{BODY, BodyInertia, six, velocity_of};
@@ -14,7 +16,8 @@ use crate::contact::{ContactModel, DiscreteSettings, Roles};
 use crate::linear_algebra::Factors;
 use crate::multibody::tree::BodyForce;
 use crate::multibody::{
-    BodyFrame, BodyState, Forces, JointKinematics, Model, Motion, State, link_forces, set_link_velocities,
+    BodyFrame, BodyState, Forces, GeometryPair, JointKinematics, Model, Motion, State, link_forces,
+    set_link_velocities,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -81,7 +84,6 @@ impl<T: Scalar> Default for Balance<T> {
 impl<T: Scalar> Balance<T> {
     /// Evaluates what is left of the balance at the contacts that have been found.
     pub(super) fn evaluate(&mut self, kind: ContactModel, step: &StepProblem<'_, (), T>, solved: Solved<'_>) {
-        let Solved { problem, newton, moving } = solved;
         let StepProblem { model, state, time_step: dt, .. } = *step;
         model.update_frames(state, &mut self.before, &mut self.joints);
         self.set_velocities_after(model, state);
@@ -89,7 +91,41 @@ impl<T: Scalar> Balance<T> {
         // Forces on links: the user's, and the impulses of contact over the step.
         link_forces(model, &self.forces.bodies, &mut self.on_links);
         self.factorize_joints(kind, model, dt);
-        let Self { before, after, joints, factors, link_rows, residual, on_links, .. } = self;
+        let (mut residual, mut on_links) = (take(&mut self.residual), take(&mut self.on_links));
+        self.for_each_impulse(kind, step, solved, |before, pair, on_a, origin| {
+            for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
+                let about_body = on_body.shifted(&(before[body].pose.translation - origin));
+                let (m, f) = (about_body.rotational, about_body.translational);
+                match (&model.bodies[body].motion, solved.moving[body]) {
+                    (Motion::Free { .. }, Some(tree)) => {
+                        for (r, w) in residual[BODY * tree..BODY * (tree + 1)].iter_mut().zip(six(&m, &f)) {
+                            *r -= w;
+                        }
+                    }
+                    (Motion::Link { link }, _) => {
+                        let rate = T::from(1.0 / dt);
+                        let force = SpatialForce::new(m * rate, f * rate);
+                        on_links.push(BodyForce { body: *link, force });
+                    }
+                    _ => {}
+                }
+            }
+        });
+        (self.residual, self.on_links) = (residual, on_links);
+        self.add_joints(step);
+    }
+
+    /// Calls `visit` for the impulse of every patch that was found: with the frames of bodies, its pair, the impulse on
+    /// body A in W about a point, and that point. Frames, velocities after the step and the factors of joints are set.
+    fn for_each_impulse(
+        &mut self,
+        kind: ContactModel,
+        step: &StepProblem<'_, (), T>,
+        Solved { problem, newton, moving }: Solved<'_>,
+        mut visit: impl FnMut(&[BodyFrame<T>], &GeometryPair, SpatialForce<T>, Vector3<T>),
+    ) {
+        let StepProblem { model, state, time_step: dt, .. } = *step;
+        let Self { before, after, joints, factors, link_rows, .. } = self;
         let joints = joints.of(&model.mechanism);
         let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
         for (patch, evaluated) in problem.patches.iter().zip(&newton.by_patch) {
@@ -105,26 +141,34 @@ impl<T: Scalar> Balance<T> {
             let found = &problem.contacts;
             let impulse =
                 patch_impulse(model, before, after, rate, patch, &settings, found, evaluated, lambda);
-            let Some((on_a, origin)) = impulse else { continue };
-            for (body, on_body) in [(pair.bodies.a, on_a), (pair.bodies.b, -on_a)] {
-                let about_body = on_body.shifted(&(before[body].pose.translation - origin));
-                let (m, f) = (about_body.rotational, about_body.translational);
-                match (&model.bodies[body].motion, moving[body]) {
-                    (Motion::Free { .. }, Some(tree)) => {
-                        for (r, w) in residual[BODY * tree..BODY * (tree + 1)].iter_mut().zip(six(&m, &f)) {
-                            *r -= w;
-                        }
-                    }
-                    (Motion::Link { link }, _) => {
-                        let rate = T::from(1.0 / dt);
-                        let force = SpatialForce::new(m * rate, f * rate);
-                        on_links.push(BodyForce { body: *link, force });
-                    }
-                    _ => {}
-                }
+            if let Some((on_a, origin)) = impulse {
+                visit(before, pair, on_a, origin);
             }
         }
-        self.add_joints(step);
+    }
+
+    /// The impulse on body `on` about its origin, in W, of its contacts with body `from`, at the velocities after the
+    /// step.
+    pub(super) fn impulse_between(
+        &mut self,
+        kind: ContactModel,
+        step: &StepProblem<'_, (), T>,
+        solved: Solved<'_>,
+        (on, from): (usize, usize),
+    ) -> SpatialForce<T> {
+        step.model.update_frames(step.state, &mut self.before, &mut self.joints);
+        self.set_velocities_after(step.model, step.state);
+        self.factorize_joints(kind, step.model, step.time_step);
+        let mut sum = SpatialForce::zero();
+        self.for_each_impulse(kind, step, solved, |before, pair, on_a, origin| {
+            let on_body = match (pair.bodies.a, pair.bodies.b) {
+                (a, b) if (a, b) == (on, from) => on_a,
+                (a, b) if (a, b) == (from, on) => -on_a,
+                _ => return,
+            };
+            sum += on_body.shifted(&(before[on].pose.translation - origin));
+        });
+        sum
     }
 
     /// Takes a Newton step with the factors of the slope in `f64`: each gives the velocities another
@@ -134,6 +178,15 @@ impl<T: Scalar> Balance<T> {
         self.residual.iter_mut().for_each(|r| *r -= r.real());
         factors.solve_scalars(&mut self.residual);
         self.velocity.iter_mut().zip(&self.residual).for_each(|(v, r)| *v -= *r);
+    }
+
+    /// Takes the velocities of a state as those after the step.
+    pub(super) fn set_velocity(&mut self, after: &State<T>) {
+        self.velocity.clear();
+        for body in &after.bodies {
+            self.velocity.extend(six(&body.velocity.rotational, &body.velocity.translational));
+        }
+        self.velocity.extend_from_slice(&after.joints.v);
     }
 
     /// Gives the bodies their velocities after the step, at the poses that they have before it.

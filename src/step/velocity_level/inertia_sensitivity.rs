@@ -128,15 +128,13 @@ impl InertiaSensitivity {
     /// Adds the derivatives through Λ, given those with respect to the impulses on the moving bodies: to
     /// `by_motion` (twelve numbers for each moving body), to `by_q`, and to those with respect to the
     /// model.
-    #[allow(clippy::too_many_arguments, reason = "what Λ depends on, and where its derivatives go")]
     pub fn add_vjp(
         &self,
         model: &Model,
         joints: &JointState,
         by_force: &[SpatialForce],
         scratch: &mut JointWorkspace,
-        by_motion: &mut [f64],
-        by_q: &mut [f64],
+        (by_motion, by_q): (&mut [f64], &mut [f64]),
         by_model: &mut ModelGradient,
     ) {
         // The impulse (m; f) on A's geometry about its origin is (m + r_A×f; f) on A, and the

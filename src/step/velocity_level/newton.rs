@@ -151,6 +151,14 @@ impl Newton {
         self.velocity.extend_from_slice(&state.joints.v);
     }
 
+    /// Evaluates the impulses of patches at the velocities of a state, without looking for a balance.
+    pub fn evaluate_patches(&mut self, problem: &Problem, state: &State) {
+        self.set_velocity(state);
+        self.impulse.clear();
+        self.impulse.resize(problem.dimension(), 0.0);
+        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.by_patch);
+    }
+
     fn prepare(&mut self, problem: &Problem) {
         let n = problem.dimension();
         for list in [

@@ -105,8 +105,7 @@ impl VelocityLevel {
                     &at.before.joints,
                     on_bodies,
                     scratch.of(&model.mechanism),
-                    by_after,
-                    state_of_joints,
+                    (&mut *by_after, &mut *state_of_joints),
                     out.model,
                 );
             }
