@@ -115,6 +115,20 @@ fn bad_designs_are_told_by_field_and_line() {
         let error = ProblemFile::load(folder.file("bad.toml", PROBLEM.replacen(old, new, 1))).expect_err(new);
         assert!(error.to_string().contains(expected), "{error}\n  lacks {expected}");
     }
+    // Changed by `vary` under another name.
+    let hidden = PROBLEM
+        .replace(
+            "bodies.ball.shift[2]\"\nlower = -0.01\nupper = 0.01",
+            "bodies.ball.mass\"\nlower = 0.01\nupper = 1",
+        )
+        .replace(
+            "[[costs]]\nposition",
+            &varied.replace("materials.foam.hydroelastic_modulus", "bodies.ball.density"),
+        );
+    let error =
+        ProblemFile::load(folder.file("bad.toml", hidden)).expect_err("a mass that varies").to_string();
+    let expected = "model_parameters[1].name: found `bodies.ball.mass`, which `vary` changes, from";
+    assert!(error.contains(expected), "{error}");
     // In a file of controllers too.
     let mut scene = Scene::load(folder.0.join("scene.toml")).expect("a scene");
     for (design, expected) in [

@@ -11,7 +11,9 @@ use crate::io::problem::controls::OptimizedControl;
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variations};
 use crate::io::problem::ensemble_schema::EnsembleTable;
-use crate::io::problem::optimized_numbers::{design, design_variables, names, tuned_parameters};
+use crate::io::problem::optimized_numbers::{
+    check_unvaried, design, design_variables, names, tuned_parameters,
+};
 use crate::io::problem::schema::{CostTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
@@ -199,6 +201,8 @@ impl MemberMaker<'_> {
         let controls = Controls::of_commands(&scene.commands, self.times);
         let kind = if draws == Draws::Test { "test member" } else { "member" };
         let name = format!("{kind} {member}");
+        let models = (&scene.model, &nominal.scene.model);
+        check_unvaried(&table.model_parameters, models, &FieldPath::root()).map_err(located)?;
         let named = table.model_parameters.iter().map(names);
         let design = design(&scene.model, named, &FieldPath::root()).map_err(located)?;
         let (model, initial) = (scene.model.clone(), scene.state.clone());

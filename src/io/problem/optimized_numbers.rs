@@ -88,6 +88,36 @@ pub(super) fn design_variables(
     Ok(variables)
 }
 
+/// Checks that what is optimized is in a member as it is in the scene: what `vary` changes under another name, such as the
+/// friction of a material, would be overwritten.
+pub(super) fn check_unvaried(
+    tables: &[NumberTable],
+    (member, nominal): (&Model, &Model),
+    root: &FieldPath,
+) -> Result<(), Problem> {
+    for (i, t) in tables.iter().enumerate() {
+        for (number, name) in names(t).enumerate() {
+            let key = if number == 0 { "name" } else { "also" };
+            let field = root.key(OF_MODEL).index(i).key(key);
+            let parameters =
+                parameters_at(member, name).map_err(|error| Problem::new(field.clone(), error))?;
+            // Those of the initial state have no value in a model.
+            let changed = parameters.iter().find_map(|parameter| {
+                let (found, expected) = (parameter.value(member).ok()?, parameter.value(nominal).ok()?);
+                (found.to_bits() != expected.to_bits()).then_some((found, expected))
+            });
+            if let Some((found, expected)) = changed {
+                let message = format!(
+                    "found `{name}`, which `vary` changes, from {expected} to {found} in a member; what is optimized \
+                     is the same in all members"
+                );
+                return Err(Problem::new(field, message));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The names of all that takes the value of a number.
 pub(super) fn names(t: &NumberTable) -> impl Iterator<Item = &str> {
     std::iter::once(t.name.as_str()).chain(t.also.iter().map(String::as_str))
