@@ -50,6 +50,8 @@ const NEGLIGIBLE: f64 = 100.0;
 /// A claim that is this many errors of the difference away from it, beyond the tolerance, is wrong: less may be chance, as
 /// errors are estimates.
 const DOUBT: f64 = 3.0;
+/// Differences at smaller steps that are this many times closer to a claim than the derivative by differences speak for it.
+const CLOSER: f64 = 10.0;
 /// Change of a difference from one step to the next above which it has not settled.
 const SETTLED: f64 = 0.05;
 
@@ -136,6 +138,16 @@ impl Samples<'_> {
         let smallest = self.steps.last().map_or(0.0, |step| step[0]);
         let wanders = self.rounding > WANDERING * f64::EPSILON * self.largest();
         wanders && claimed.abs() * smallest >= self.rounding / (2.0 * NOISE_RESERVE)
+    }
+
+    /// Whether differences at smaller steps than the derivative was taken at, three in a row, are far closer to a claim than
+    /// that derivative is. Where the function changes at a distance, as where a contact gains a face, differences at larger
+    /// steps may level off at another value, and what the change does to the smallest steps may look like noise there. A
+    /// wrong claim has no three such differences in a row: noise grows from each to the next.
+    fn is_confirmed_nearby(&self, c: &Comparison) -> bool {
+        let close = (c.claimed - c.difference).abs() / CLOSER;
+        let confirms = |k: usize| self.steps[k][0] < c.step && (self.central(k) - c.claimed).abs() <= close;
+        (2..self.samples.len()).any(|k| (k - 2..=k).all(confirms))
     }
 
     /// Smooth, kink or jump, from how second differences fall with the step.
@@ -270,6 +282,10 @@ impl Samples<'_> {
             // The differences are poor; a claim far outside their error is wrong all the same.
             return (Verdict::Noisy, format!("differences are known to {error:.1e} only"));
         }
+        if self.is_confirmed_nearby(c) {
+            let note = "differences level off at two values: at smaller steps they agree with the claim";
+            return (Verdict::Noisy, note.into());
+        }
         match self.is_out_of_reach(c.claimed, difference, error) {
             true => (Verdict::Noisy, UNSETTLED.into()),
             false => (Verdict::Wrong, String::new()),
@@ -281,4 +297,73 @@ impl Samples<'_> {
 fn relative_error(claimed: f64, difference: f64) -> f64 {
     let larger = claimed.abs().max(difference.abs());
     if larger > 0.0 { (claimed - difference).abs() / larger } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Differences of one step, forward and backward, from the largest step on.
+    fn judged(largest: f64, differences: &[[f64; 2]], rounding: f64, claimed: f64) -> Verdict {
+        let ratio = 10f64.sqrt();
+        let steps: Vec<[f64; 2]> =
+            (0..differences.len()).map(|k| [largest / ratio.powi(k as i32); 2]).collect();
+        let samples =
+            differences.iter().zip(&steps).map(|([forward, backward], h)| (forward * h[0], -backward * h[1]));
+        let samples = samples.collect();
+        let (center, least_rounding) = (0.0, 1e-17);
+        let all = Samples { center, steps: &steps, samples, rounding, least_rounding, ratio };
+        all.judge(claimed, &CheckSettings::default()).verdict
+    }
+
+    #[test]
+    fn a_claim_that_small_steps_confirm_is_not_wrong_for_what_happens_at_a_distance() {
+        // Of the place of a box that is pushed, with respect to a vertex of it: a face joins its contact 1.7 µm away.
+        let differences = [
+            [7.938126499742089e-5, 7.561213677179735e-5],
+            [7.880290503749373e-5, 7.615266297435225e-5],
+            [7.857956262383863e-5, 7.632455983377206e-5],
+            [7.837796340914442e-5, 7.637900914674333e-5],
+            [7.789977394797078e-5, 7.639623078973919e-5],
+            [7.64378456382605e-5, 7.640163025068004e-5],
+            [7.640529008051523e-5, 7.640315345530813e-5],
+            [7.640500855337354e-5, 7.640365723294142e-5],
+            [7.64057174024957e-5, 7.640144415208169e-5],
+            [7.640365722003568e-5, 7.640365722003568e-5],
+            [7.640571737188626e-5, 7.640571737188626e-5],
+            [7.648473651054723e-5, 7.634960446724238e-5],
+            [7.649118278871469e-5, 7.649118278871469e-5],
+            [7.702526403323033e-5, 7.56739436115947e-5],
+            [7.691850577790182e-5, 7.691850577790182e-5],
+        ];
+        let verdict = |claimed| judged(5.196152422706629e-4, &differences, 1.2e-11, claimed);
+        let right = 7.640421870879964e-5;
+        assert!(matches!(verdict(right), Verdict::Ok | Verdict::Noisy), "{:?}", verdict(right));
+        for wrong in [0.9 * right, 1.05 * right, -right, 0.0] {
+            assert_eq!(verdict(wrong), Verdict::Wrong, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn wrong_claims_of_smooth_functions_are_confirmed_by_no_difference() {
+        // Noise that differs from step to step, as large as it is said to be.
+        let noise = |k: usize| ((k as f64 * 12.9898).sin() * 43758.5453).fract();
+        for (number, relative) in [1e-2, 1e-3, 1e-4].into_iter().enumerate() {
+            for start in 0..200 {
+                let (largest, ratio, slope, size) = (1e-2, 10f64.sqrt(), 0.7, 1e-14);
+                let differences: Vec<[f64; 2]> = (0..15)
+                    .map(|k: i32| {
+                        let (h, from) =
+                            (largest / ratio.powi(k), 1000 * number + 40 * start + 2 * k as usize);
+                        let at =
+                            |x: f64, n: usize| slope * x + 0.3 * x * x - 0.2 * x.powi(3) + size * noise(n);
+                        [at(h, from) / h, -at(-h, from + 1) / h]
+                    })
+                    .collect();
+                let verdict = judged(largest, &differences, size, slope * (1.0 + relative));
+                assert_eq!(verdict, Verdict::Wrong, "{relative} {start}");
+                assert_eq!(judged(largest, &differences, size, slope), Verdict::Ok, "{relative} {start}");
+            }
+        }
+    }
 }
