@@ -5,10 +5,12 @@ use super::moment::{Moment, MomentGradient};
 use crate::scalar::Scalar;
 
 /// A loss that is evaluated in any scalar, so that dual numbers can differentiate it. Its value is the
-/// sum of [`Loss::running`] at the start of every step and of [`Loss::terminal`] at the end.
+/// sum of [`Loss::running`] at the start of every step and of [`Loss::terminal`] at the end. What a step did is known at
+/// its start too: how it ends ([`Moment::step_end`]), and what its contacts pushed with ([`Moment::step_force`]).
 ///
 /// The gradient takes one evaluation for each free body, for every six joint coordinates, and
-/// for every twelve control values. Where it is asked for with respect to parameters of the model, it takes one
+/// for every twelve control values; and as many for the end of a step as for its start where the loss asks for it
+/// ([`Moment::step_end`]). Where it is asked for with respect to parameters of the model, it takes one
 /// more, and one for every four of them at the moments at which the loss reads what they change.
 /// With many bodies [`LossFunctions`] with a gradient by hand is faster.
 ///
