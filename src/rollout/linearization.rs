@@ -109,7 +109,7 @@ fn residual_jacobian(
     let control: Vec<Direction> = moment.control.iter().map(|&u| Direction::from(u)).collect();
     let mut end = State::<Direction>::default();
     if let Some(of_step) = moment.step_end {
-        end = State::lift(of_step.constant());
+        end.assign(of_step.constant());
         of_step.take_was_read();
     }
     let mut out = Vec::new();

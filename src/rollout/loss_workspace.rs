@@ -71,7 +71,7 @@ impl LossWorkspace {
         control.clear();
         control.extend(moment.control.iter().map(|&c| Direction::from(c)));
         if let Some(of_step) = moment.step_end {
-            *end = State::lift(of_step.constant());
+            end.assign(of_step.constant());
             of_step.take_was_read();
         }
         let mut along = |state: &State<Direction>, control: &[Direction], end: &State<Direction>| {
@@ -154,7 +154,7 @@ impl ReadParameters {
         lifted.control.clear();
         lifted.control.extend(moment.control.iter().map(|&c| Seed::from(c)));
         if let Some(of_step) = moment.step_end {
-            lifted.end = State::lift(of_step.constant());
+            lifted.end.assign(of_step.constant());
         }
         let Lifted { state, end, control, residuals } = lifted;
         let mut along = |model| term.value(&moment.lifted(model, state, control, end), residuals).eps;

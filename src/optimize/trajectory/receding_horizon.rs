@@ -47,8 +47,39 @@ pub struct Plan {
     pub evaluations: Evaluations,
 }
 
+/// Most rollouts of an iteration.
+const MOST_TRIALS: usize = 3;
 /// A plan that promises to lower the cost by less than this part of it is left as it is.
 const SMALLEST_REDUCTION: f64 = 1e-6;
+
+/// Variables of lower cost, and that cost, where a few trials find them. A regularization under which there is nothing
+/// left to gain is dropped: the next plan begins elsewhere.
+fn better<P: StagedProblem>(
+    regularization: &mut Regularization,
+    staged: &P,
+    expansion: &Expansion,
+    x: &[f64],
+    cost: f64,
+) -> Option<(Vec<f64>, f64)> {
+    let mut scales = vec![0.0; x.len()];
+    for _ in 0..MOST_TRIALS {
+        if let Some(pass) = backward_pass(expansion, x, staged.bounds(), regularization.value(), &mut scales)
+        {
+            let predicted = pass.predicted_reduction();
+            if predicted <= SMALLEST_REDUCTION * cost {
+                *regularization = Regularization::default();
+                return None;
+            }
+            let trial = staged.roll_out(x, &pass.policy).ok();
+            if let Some((better, its_cost)) = trial.filter(|(_, its_cost)| *its_cost < cost) {
+                regularization.accept((cost - its_cost) / predicted);
+                return Some((better, its_cost));
+            }
+        }
+        regularization.reject();
+    }
+    None
+}
 
 /// Residuals of a motion that begins later.
 struct Later<'r, R> {
@@ -68,7 +99,7 @@ impl<R: TrajectoryResiduals> TrajectoryResiduals for Later<'_, R> {
 
 impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
     /// Most rollouts of an iteration. Where none of them lowers the cost, the plan is left as it is.
-    pub const MOST_TRIALS: usize = 3;
+    pub const MOST_TRIALS: usize = MOST_TRIALS;
 
     /// A planner that takes at most so many iterations (at least 1) for a plan, with a range for each control value. The first
     /// plan starts from `start`, values at knots, knot after knot.
@@ -110,40 +141,13 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
         let mut cost = cost_before;
         for _ in 0..self.iterations {
             let expansion = staged.expand(&x)?;
-            match self.better(&staged, &expansion, &x, cost) {
+            match better(&mut self.regularization, &staged, &expansion, &x, cost) {
                 Some((better, its_cost)) => (x, cost) = (better, its_cost),
                 None => break,
             }
         }
         (self.time, self.values) = (time, problem.values(&x)?);
         Ok(Plan { cost, cost_before, evaluations: problem.evaluations() })
-    }
-
-    /// Variables of lower cost, and that cost, where a few trials find them.
-    fn better<P: StagedProblem>(
-        &mut self,
-        staged: &P,
-        expansion: &Expansion,
-        x: &[f64],
-        cost: f64,
-    ) -> Option<(Vec<f64>, f64)> {
-        let mut scales = vec![0.0; x.len()];
-        for _ in 0..Self::MOST_TRIALS {
-            let regularization = self.regularization.value();
-            if let Some(pass) = backward_pass(expansion, x, staged.bounds(), regularization, &mut scales) {
-                let predicted = pass.predicted_reduction();
-                if predicted <= SMALLEST_REDUCTION * cost {
-                    return None;
-                }
-                let trial = staged.roll_out(x, &pass.policy).ok();
-                if let Some((better, its_cost)) = trial.filter(|(_, its_cost)| *its_cost < cost) {
-                    self.regularization.accept((cost - its_cost) / predicted);
-                    return Some((better, its_cost));
-                }
-            }
-            self.regularization.reject();
-        }
-        None
     }
 
     /// The values at knots of the last plan, read off later.
@@ -162,5 +166,71 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
     /// The commands of the last plan at a time in s, one for each control value.
     pub fn put_commands(&self, time: f64, row: &mut [f64]) {
         row.iter_mut().enumerate().for_each(|(i, u)| *u = self.value(time - self.time, i));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use argmin::core::CostFunction;
+    use nalgebra::{DMatrix, DVector};
+
+    use super::*;
+    use crate::optimize::ilqr::{Policy, StageExpansion};
+
+    /// The cost ½ (x − 3)² of one stage, whose rollouts fail or not.
+    struct Failing(bool);
+
+    impl CostFunction for Failing {
+        type Param = Vec<f64>;
+        type Output = f64;
+        fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
+            Ok(0.5 * (x[0] - 3.0) * (x[0] - 3.0))
+        }
+    }
+
+    impl StagedProblem for Failing {
+        fn stage_dimension(&self) -> usize {
+            1
+        }
+
+        fn bounds(&self) -> (&[f64], &[f64]) {
+            (&[-10.0], &[10.0])
+        }
+
+        fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {
+            let stage = StageExpansion {
+                by_state: DMatrix::identity(1, 1),
+                by_control: DMatrix::zeros(1, 1),
+                gradient: DVector::from_vec(vec![0.0, x[0] - 3.0]),
+                hessian: DMatrix::from_diagonal(&DVector::from_vec(vec![0.0, 1.0])),
+            };
+            let (end_gradient, end_hessian) = (DVector::zeros(1), DMatrix::zeros(1, 1));
+            Ok(Expansion { stages: vec![stage], end_gradient, end_hessian })
+        }
+
+        fn roll_out(&self, x: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
+            let x = vec![x[0] + policy.changes[0][0]];
+            let cost = self.cost(&x)?;
+            if self.0 { Err(Error::msg("it fails")) } else { Ok((x, cost)) }
+        }
+    }
+
+    #[test]
+    fn a_planner_that_has_failed_for_long_plans_again() {
+        let mut regularization = Regularization::default();
+        let x = [0.0];
+        let mut plan = |fails: bool| {
+            let staged = Failing(fails);
+            let expansion = staged.expand(&x).expect("it is there");
+            better(&mut regularization, &staged, &expansion, &x, 4.5)
+        };
+        for failures in 0..60 {
+            for _ in 0..failures {
+                assert_eq!(plan(true), None);
+            }
+            // Held back to nothing it may take one plan more.
+            let found = plan(false).or_else(|| plan(false)).expect("a step");
+            assert!(found.1 < 4.5, "{failures}: {found:?}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::mem::take;
 use nalgebra::{DMatrix, Matrix6, Vector3};
 
 use super::bristle_motion::move_bristles;
-use super::free_body::{BODY, BodyInertia, six, velocity_of};
+use super::free_body::{BODY, BodyInertia, six, velocity_of, write_velocities};
 use super::free_motions::FreeMotions;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::newton::Newton;
@@ -85,8 +85,7 @@ impl<T: Scalar> Balance<T> {
     /// Evaluates what is left of the balance at the contacts that have been found.
     pub(super) fn evaluate(&mut self, kind: ContactModel, step: &StepProblem<'_, (), T>, solved: Solved<'_>) {
         let StepProblem { model, state, time_step: dt, .. } = *step;
-        model.update_frames(state, &mut self.before, &mut self.joints);
-        self.set_velocities_after(model, state);
+        self.set_frames(model, state);
         self.start(model, state, dt);
         // Forces on links: the user's, and the impulses of contact over the step.
         link_forces(model, &self.forces.bodies, &mut self.on_links);
@@ -147,17 +146,17 @@ impl<T: Scalar> Balance<T> {
         }
     }
 
-    /// The impulse on body `on` about its origin, in W, of its contacts with body `from`, at the velocities after the
-    /// step.
+    /// The impulse on body `on` about its origin, in W, of its contacts with body `from` over a step to a state.
     pub(super) fn impulse_between(
         &mut self,
         kind: ContactModel,
         step: &StepProblem<'_, (), T>,
+        after: &State<T>,
         solved: Solved<'_>,
         (on, from): (usize, usize),
     ) -> SpatialForce<T> {
-        step.model.update_frames(step.state, &mut self.before, &mut self.joints);
-        self.set_velocities_after(step.model, step.state);
+        write_velocities(after, &mut self.velocity);
+        self.set_frames(step.model, step.state);
         self.factorize_joints(kind, step.model, step.time_step);
         let mut sum = SpatialForce::zero();
         self.for_each_impulse(kind, step, solved, |before, pair, on_a, origin| {
@@ -180,17 +179,10 @@ impl<T: Scalar> Balance<T> {
         self.velocity.iter_mut().zip(&self.residual).for_each(|(v, r)| *v -= *r);
     }
 
-    /// Takes the velocities of a state as those after the step.
-    pub(super) fn set_velocity(&mut self, after: &State<T>) {
-        self.velocity.clear();
-        for body in &after.bodies {
-            self.velocity.extend(six(&body.velocity.rotational, &body.velocity.translational));
-        }
-        self.velocity.extend_from_slice(&after.joints.v);
-    }
-
-    /// Gives the bodies their velocities after the step, at the poses that they have before it.
-    fn set_velocities_after(&mut self, model: &Model<T>, state: &State<T>) {
+    /// Sets the frames of bodies before the step, and those with their velocities after it, at the poses that they have
+    /// before it.
+    fn set_frames(&mut self, model: &Model<T>, state: &State<T>) {
+        model.update_frames(state, &mut self.before, &mut self.joints);
         let Self { before, after, velocity, joints_after, .. } = self;
         after.clone_from(before);
         for ((index, _, _), v) in model.free_bodies().zip(velocity.chunks_exact(BODY)) {
@@ -284,8 +276,7 @@ impl<T: Scalar> Balance<T> {
             after.bristles.clear();
             return;
         }
-        model.update_frames(state, &mut self.before, &mut self.joints);
-        self.set_velocities_after(model, state);
+        self.set_frames(model, state);
         let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
         move_bristles(&settings, model, state, problem, &self.after, &mut after.bristles);
     }

@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use crate::multibody::{BodyState, FreeMotion, MassProperties};
+use crate::multibody::{BodyState, FreeMotion, MassProperties, State};
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, cross_matrix};
 
@@ -97,6 +97,15 @@ impl<T: Scalar> BodyInertia<T> {
 pub(super) fn six<T: Scalar>(rotational: &Vector3<T>, translational: &Vector3<T>) -> [T; BODY] {
     let (r, t) = (rotational, translational);
     [r.x, r.y, r.z, t.x, t.y, t.z]
+}
+
+/// Writes the velocities of a state into a list: six of each free body, then those of the joints.
+pub(super) fn write_velocities<T: Scalar>(state: &State<T>, velocity: &mut Vec<T>) {
+    velocity.clear();
+    for body in &state.bodies {
+        velocity.extend(six(&body.velocity.rotational, &body.velocity.translational));
+    }
+    velocity.extend_from_slice(&state.joints.v);
 }
 
 /// The spatial velocity that six velocities are.

@@ -19,7 +19,7 @@ mod not_convex;
 use nalgebra::{Matrix6, Vector6};
 
 use super::balance_scale::weighted_length;
-use super::free_body::six;
+use super::free_body::write_velocities;
 use super::problem::Problem;
 use super::transition_aware::step_limit;
 use crate::linear_algebra::{BlockFactor, MinimalResidual, Values};
@@ -144,11 +144,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 impl Newton {
     /// Sets the velocities to those of a state.
     pub fn set_velocity(&mut self, state: &State) {
-        self.velocity.clear();
-        for body in &state.bodies {
-            self.velocity.extend(six(&body.velocity.rotational, &body.velocity.translational));
-        }
-        self.velocity.extend_from_slice(&state.joints.v);
+        write_velocities(state, &mut self.velocity);
     }
 
     /// Evaluates the impulses of patches at the velocities of a state, without looking for a balance.

@@ -12,8 +12,9 @@ use crate::step::StepProblem;
 pub struct StepForces {
     workspace: Workspace,
     known: Option<(ModelIdentity, VelocityLevel, f64)>,
-    before: State,
-    after: State,
+    /// The states at the ends of that step, and those that are asked for.
+    states: [State; 2],
+    asked: [State; 2],
     /// Whether they have been asked for.
     pub(crate) were_read: bool,
 }
@@ -27,24 +28,24 @@ impl StepForces {
         (before, after): (&State<T>, &State<T>),
         dt: f64,
     ) {
-        let (mut real_before, mut real_after) = (State::default(), State::default());
-        before.write_real(&mut real_before);
-        after.write_real(&mut real_after);
+        let Self { workspace, known, states, asked, .. } = self;
+        before.write_real(&mut asked[0]);
+        after.write_real(&mut asked[1]);
         let key = Some((model.identity(), method, dt));
-        if self.known == key && self.before == real_before && self.after == real_after {
+        if *known == key && states == asked {
             return;
         }
-        let Self { workspace, .. } = self;
         let mut real = std::mem::take(&mut workspace.real);
-        let (real_model, _) = real.of(model, before);
+        let (real_model, real_before) = real.of(model, before);
         workspace.forces.reset(real_model);
         workspace.commands.clear();
         workspace.commands.resize(real_model.command_dimension(), 0.0);
         workspace.problem.contacts.keep_polygons = true;
-        workspace.assemble(real_model, &real_before, method.model, dt);
-        workspace.newton.evaluate_patches(&workspace.problem, &real_after);
+        workspace.assemble(real_model, real_before, method.model, dt);
+        workspace.newton.evaluate_patches(&workspace.problem, &asked[1]);
         workspace.real = real;
-        (self.known, self.before, self.after) = (key, real_before, real_after);
+        *known = key;
+        std::mem::swap(states, asked);
     }
 }
 
@@ -65,20 +66,10 @@ impl VelocityLevel {
     ) -> SpatialForce<T> {
         memory.were_read = true;
         memory.find(self, model, (before, after), dt);
-        let step = StepProblem {
-            model,
-            state: before,
-            time: 0.0,
-            time_step: dt,
-            applied: &(),
-            control: &[],
-            substeps: None,
-        };
-        let mut balance = Balance::default();
-        balance.set_velocity(after);
+        let step = StepProblem::new(model, before, dt).under(&());
         let Workspace { problem, newton, moving, .. } = &memory.workspace;
         let solved = Solved { problem, newton, moving };
-        let impulse = balance.impulse_between(self.model, &step, solved, (on, from));
+        let impulse = Balance::default().impulse_between(self.model, &step, after, solved, (on, from));
         let rate = T::from(1.0 / dt);
         SpatialForce::new(impulse.rotational * rate, impulse.translational * rate)
     }
