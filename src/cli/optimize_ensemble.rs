@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use argmin::core::CostFunction;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -116,7 +117,7 @@ pub(super) fn run(
         start: outcome(ensemble, &start),
         end: outcome(ensemble, &optimum.variables),
     });
-    let names = file.cost_names.iter().cloned();
+    let end = variables.end_time(&optimum.values);
     let at_knots = variables.knot_values();
     let numbers = variables.numbers().zip(&ensemble.start[at_knots..]).zip(&optimum.values[at_knots..]);
     let parameters = numbers
@@ -126,11 +127,8 @@ pub(super) fn run(
         problem: digest,
         members: ensemble.training.len(),
         cost_at_start,
-        costs: names
-            .zip(parts_at_start.into_iter().zip(parts))
-            .map(|(name, (start, end))| CostPart { name, start, end })
-            .collect(),
-        commands: file.commands(&optimum.values[..at_knots]),
+        costs: cost_parts(file, &problem, (&start, parts_at_start), (&optimum.variables, parts)),
+        commands: file.commands_until(&optimum.values[..at_knots], end.unwrap_or(file.until)),
         parameters,
         test,
         next_command: next_command(&optimum, arguments),
@@ -145,7 +143,9 @@ pub(super) fn run(
     }
     match arguments.json {
         true => print_json(&report)?,
-        false => print_report(&mut text_output(), &report, arguments.out.as_deref())?,
+        false => {
+            print_report(&mut text_output(), &report, (arguments.out.as_deref(), end.unwrap_or(file.until)))?
+        }
     }
     let path = file.path.display().to_string();
     if interruption::is_requested() {
@@ -163,9 +163,24 @@ pub(super) fn run(
 
 /// The cost of the ensemble.
 fn total_cost(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<f64, Error> {
-    let costs = problem.member_costs(x).into_iter().collect::<Result<Vec<f64>, _>>();
-    let costs = costs.map_err(|error| failed(file, error))?;
-    Ok(problem.task().risk.evaluate(&costs).0)
+    problem.cost(&x.to_vec()).map_err(|error| failed(file, error))
+}
+
+/// The terms of the cost at the start and at the end, that of time among them where the end is a variable.
+fn cost_parts(
+    file: &ProblemFile,
+    problem: &Problem,
+    (start, parts_at_start): (&[f64], Vec<f64>),
+    (end, parts): (&[f64], Vec<f64>),
+) -> Vec<CostPart> {
+    let parts = file.cost_names.iter().zip(parts_at_start.into_iter().zip(parts));
+    let mut all: Vec<CostPart> =
+        parts.map(|(name, (start, end))| CostPart { name: name.clone(), start, end }).collect();
+    if problem.task().variables.free_end().is_some_and(|end| end.weight > 0.0) {
+        let of = |x: &[f64]| problem.cost_of_time(x)[0];
+        all.push(CostPart { name: "time".to_owned(), start: of(start), end: of(end) });
+    }
+    all
 }
 
 /// The part of each term in the cost, its mean over the members.
@@ -259,7 +274,11 @@ fn write_design(out: &mut dyn Write, design: &[(&str, f64)]) -> std::io::Result<
     writeln!(out)
 }
 
-fn print_report(out: &mut dyn Write, report: &EnsembleReport, folder: Option<&Path>) -> Result<(), Error> {
+fn print_report(
+    out: &mut dyn Write,
+    report: &EnsembleReport,
+    (folder, until): (Option<&Path>, f64),
+) -> Result<(), Error> {
     let optimum = &report.optimum;
     writeln!(
         out,
@@ -307,7 +326,7 @@ fn print_report(out: &mut dyn Write, report: &EnsembleReport, folder: Option<&Pa
         Some(folder) => writeln!(
             out,
             "\nwritten to {folder}: controllers.toml, trajectory.csv, result.json, run.json, checkpoint.json\n\
-             to simulate with it: isobar simulate SCENE --until END --controller {folder}/controllers.toml"
+             to simulate with it: isobar simulate SCENE --until {until} --controller {folder}/controllers.toml"
         )?,
         None => writeln!(out, "\nto keep controllers, motion and result: --out FOLDER")?,
     }

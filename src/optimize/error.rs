@@ -141,6 +141,9 @@ pub enum ProblemError {
         /// What is wrong with it.
         message: String,
     },
+    /// An end of the motions that cannot be a variable.
+    #[error("the end time as a variable: {0}")]
+    EndTime(String),
     /// A member of an ensemble whose design does not have the shared variables.
     #[error("{member} has a design of {found} variables, but the problem has {expected}")]
     DesignCount {

@@ -333,7 +333,7 @@ impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
         };
         // What the loss owes to the end of the step passes through the step; what it owes to the start does not.
         self.of_start.fill(0.0);
-        let step_end = Some(StepEnd::new(settings.integrator, after, &self.forces));
+        let step_end = Some(StepEnd::new(settings.integrator, dt, after, &self.forces));
         let contacts = &self.contacts;
         let moment = Moment { step, time, dt, model, state: before, control, contacts, step_end };
         let mut by = MomentGradient {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::controls::Controls;
 use super::error::SimulationError;
+use crate::scalar::{DualArray, Scalar};
 
 /// The interpolation of controls between their values at knots. Before the first knot and after the last
 /// one they keep the value at that knot.
@@ -126,39 +127,41 @@ impl ControlKnots {
         self.weights_at(time).iter()
     }
 
-    /// The weights of the values at knots in the controls at a time in s.
-    fn weights_at(&self, time: f64) -> KnotWeights {
+    /// The weights of the values at knots in the controls at a time in s. At knots between which controls are
+    /// linear their derivatives are those to the right.
+    fn weights_at<T: Scalar>(&self, time: T) -> KnotWeights<T> {
         let last = self.times.len() - 1;
+        let (zero, unit) = (T::from(0.0), T::from(1.0));
         // The knot at or before the time, and how far the time is on the way to the next.
-        let index = self.times.partition_point(|&t| t <= time).saturating_sub(1);
-        let one = |first| KnotWeights { first, weights: [1.0, 0.0, 0.0, 0.0] };
-        if index == last || time <= self.times[0] {
+        let index = self.times.partition_point(|&t| t <= time.real()).saturating_sub(1);
+        let one = |first| KnotWeights { first, weights: [unit, zero, zero, zero] };
+        if index == last || time.real() < self.times[0] {
             return one(index);
         }
         let s = (time - self.times[index]) / (self.times[index + 1] - self.times[index]);
         match self.interpolation {
             KnotInterpolation::ZeroOrderHold => one(index),
-            KnotInterpolation::Linear => KnotWeights { first: index, weights: [1.0 - s, s, 0.0, 0.0] },
+            KnotInterpolation::Linear => KnotWeights { first: index, weights: [unit - s, s, zero, zero] },
             KnotInterpolation::Cubic => {
-                let r = 1.0 - s;
+                let r = unit - s;
                 let [before, here, next, after] = [
                     r * r * r / 6.0,
-                    (3.0 * s * s * s - 6.0 * s * s + 4.0) / 6.0,
-                    (3.0 * r * r * r - 6.0 * r * r + 4.0) / 6.0,
+                    (s * s * s * 3.0 - s * s * 6.0 + 4.0) / 6.0,
+                    (r * r * r * 3.0 - r * r * 6.0 + 4.0) / 6.0,
                     s * s * s / 6.0,
                 ];
                 let (mut here, mut next) = (here, next);
                 let (has_before, has_after) = (index > 0, index + 1 < last);
                 if !has_before {
-                    (here, next) = (here + 2.0 * before, next - before);
+                    (here, next) = (here + before * 2.0, next - before);
                 }
                 if !has_after {
-                    (here, next) = (here - after, next + 2.0 * after);
+                    (here, next) = (here - after, next + after * 2.0);
                 }
-                let after = if has_after { after } else { 0.0 };
+                let after = if has_after { after } else { zero };
                 match has_before {
                     true => KnotWeights { first: index - 1, weights: [before, here, next, after] },
-                    false => KnotWeights { first: index, weights: [here, next, after, 0.0] },
+                    false => KnotWeights { first: index, weights: [here, next, after, zero] },
                 }
             }
         }
@@ -180,15 +183,42 @@ impl ControlKnots {
             let until = step_times.last().copied().unwrap_or(0.0);
             return Err(SimulationError::UnusedKnot { index, time: self.times[index], until });
         }
-        Ok(KnotMap { interpolation: self.interpolation, dimension, knots: self.times.len(), rows })
+        Ok(self.map_of(dimension, rows))
+    }
+
+    fn map_of(&self, dimension: usize, rows: Vec<KnotWeights>) -> KnotMap {
+        KnotMap { interpolation: self.interpolation, dimension, knots: self.times.len(), rows }
+    }
+
+    /// The same map where the motion ends at another time than that in s which the knots are for, and the knots are
+    /// stretched with it; and its derivative with respect to the end, the last of `step_times`, with the others held.
+    /// Some knots may have no step.
+    pub(crate) fn stretched_map(&self, dimension: usize, step_times: &[f64], end: f64) -> [KnotMap; 2] {
+        type Dual = DualArray<1>;
+        let of_motion = Dual::variable(step_times.last().copied().unwrap_or(end), 0);
+        let steps = step_times.len().saturating_sub(1);
+        let rows: Vec<KnotWeights<Dual>> = (0..steps)
+            .map(|step| {
+                let after = if step + 1 == steps { of_motion } else { Dual::from(step_times[step + 1]) };
+                self.weights_at((after + step_times[step]) * (0.5 * end) / of_motion)
+            })
+            .collect();
+        let part = |of: fn(&Dual) -> f64| {
+            let row = |row: &KnotWeights<Dual>| KnotWeights {
+                first: row.first,
+                weights: row.weights.each_ref().map(of),
+            };
+            self.map_of(dimension, rows.iter().map(row).collect())
+        };
+        [part(|weight| weight.re), part(|weight| weight.eps[0])]
     }
 }
 
 /// The weights of consecutive knots, of which there are at most four.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct KnotWeights {
+struct KnotWeights<T = f64> {
     first: usize,
-    weights: [f64; 4],
+    weights: [T; 4],
 }
 
 impl KnotWeights {

@@ -51,6 +51,16 @@ impl<T> Controls<T> {
         &mut self.values[if self.dimension == 0 { 0..0 } else { first..first + self.dimension }]
     }
 
+    /// The rows of the first steps, as many as there are.
+    #[must_use]
+    pub(crate) fn first(&self, steps: usize) -> Self
+    where
+        T: Clone,
+    {
+        let count = (steps * self.dimension).min(self.values.len());
+        Self { dimension: self.dimension, values: self.values[..count].to_vec() }
+    }
+
     /// The same rows with `f` applied to each value and its index among all values.
     pub(super) fn map<S>(&self, mut value: impl FnMut(usize, &T) -> S) -> Controls<S> {
         let values = self.values.iter().enumerate().map(|(i, u)| value(i, u)).collect();

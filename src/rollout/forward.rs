@@ -81,7 +81,7 @@ pub fn loss_gradient_forward<A: AppliedForces>(
             control: &mut by_control,
             parameters: &mut by_parameters,
         };
-        let (contacts, step_end) = (&contacts, Some(StepEnd::new(settings.integrator, &after, &forces)));
+        let (contacts, step_end) = (&contacts, Some(StepEnd::new(settings.integrator, dt, &after, &forces)));
         let moment = Moment { step, time, dt, model, state: &state, control, contacts, step_end };
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);

@@ -171,7 +171,7 @@ fn residuals_of<A: AppliedForces, T: Scalar>(
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());
         let (state, control) = (&trajectory.states[step], controls.row(step));
-        let end = StepEnd::new(rollout.settings.integrator, &trajectory.states[step + 1], &forces);
+        let end = StepEnd::new(rollout.settings.integrator, at.dt, &trajectory.states[step + 1], &forces);
         let (time, dt, contacts, step_end) = (at.time, at.dt, &contacts, Some(end));
         let moment = Moment { step, time, dt, model, state, control, contacts, step_end };
         residuals.running(&moment, &mut all);

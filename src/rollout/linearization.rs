@@ -78,7 +78,7 @@ pub fn linearize<A: AppliedForces>(
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
             .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
-        let step_end = Some(StepEnd::new(settings.integrator, &states[step + 1], forces));
+        let step_end = Some(StepEnd::new(settings.integrator, at.dt, &states[step + 1], forces));
         let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts, step_end };
         let (mut residuals, by_end) =
             residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));

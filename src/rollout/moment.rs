@@ -14,7 +14,7 @@ pub struct Moment<'a, T = f64> {
     pub step: usize,
     /// Time, s.
     pub time: f64,
-    /// Length of the step that starts here, s; 0 at the end.
+    /// Length of the step that starts here, s, as far as it is part of the motion; 0 at the end.
     pub dt: f64,
     /// The model.
     pub model: &'a Model<T>,
@@ -37,9 +37,9 @@ impl<T: Scalar> Moment<'_, T> {
     /// `None` at the end of a motion, and where the impulse is not known from the states at the ends of a step: for all
     /// but velocity-level steps of fixed length.
     pub fn step_force(&self, on: usize, from: usize) -> Option<SpatialForce<T>> {
-        let StepEnd { state, method, memory } = self.step_end?;
+        let StepEnd { state, length, method, memory } = self.step_end?;
         let memory = &mut memory.borrow_mut();
-        Some(method?.step_force(self.model, (self.state, state), self.dt, (on, from), memory))
+        Some(method?.step_force(self.model, (self.state, state), length, (on, from), memory))
     }
 }
 
@@ -62,6 +62,7 @@ impl Moment<'_> {
 #[derive(Debug)]
 pub struct StepEnd<'a, T = f64> {
     state: &'a State<T>,
+    length: f64,
     method: Option<VelocityLevel>,
     memory: &'a RefCell<StepForces>,
 }
@@ -75,13 +76,18 @@ impl<T> Clone for StepEnd<'_, T> {
 impl<T> Copy for StepEnd<'_, T> {}
 
 impl<'a, T> StepEnd<'a, T> {
-    /// The end of a step of a kind that comes to a state.
-    pub(crate) fn new(integrator: Integrator, state: &'a State<T>, memory: &'a RefCell<StepForces>) -> Self {
+    /// The end of a step of a kind and a length in s that comes to a state.
+    pub(crate) fn new(
+        integrator: Integrator,
+        length: f64,
+        state: &'a State<T>,
+        memory: &'a RefCell<StepForces>,
+    ) -> Self {
         let method = match integrator {
             Integrator::VelocityLevel(method) => Some(method),
             _ => None,
         };
-        Self { state, method, memory }
+        Self { state, length, method, memory }
     }
 
     /// The state at the end of the step.
@@ -95,7 +101,7 @@ impl<'a, T> StepEnd<'a, T> {
     where
         'a: 'b,
     {
-        StepEnd { state, method: self.method, memory: self.memory }
+        StepEnd { state, length: self.length, method: self.method, memory: self.memory }
     }
 
     /// The state at the end, for the derivatives with respect to it.

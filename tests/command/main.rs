@@ -16,6 +16,7 @@ mod computed_torque;
 mod contact;
 mod controllers;
 mod designs;
+mod end_time;
 mod faults;
 mod files_in_turn;
 mod fit;

@@ -17,6 +17,7 @@ mod events;
 mod examples_grasping;
 mod followers;
 mod following_extents;
+mod free_end;
 mod geometry_gradients;
 mod mechanism;
 mod mechanism_allocation;

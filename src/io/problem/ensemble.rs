@@ -10,6 +10,7 @@ use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::controls::OptimizedControl;
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variations};
+use crate::io::problem::end_time::free_end;
 use crate::io::problem::ensemble_schema::EnsembleTable;
 use crate::io::problem::optimized_numbers::{
     check_unvaried, design, design_variables, names, tuned_parameters,
@@ -40,7 +41,7 @@ pub struct ProblemEnsemble {
     pub test: Vec<Member>,
     /// For each member of the test what a success is: that no deviation from these targets is left.
     pub success: Vec<Objective>,
-    /// Values of the variables to start from: values at knots, then parameters of controllers and of the model.
+    /// Values of the variables to start from: values at knots, then parameters of controllers and of the model, then the end.
     pub start: Vec<f64>,
     /// For each variable of the design the names of all that take its value.
     pub(crate) design_names: Vec<Vec<String>>,
@@ -87,7 +88,7 @@ pub(in crate::io) fn ensemble(
     let located = |problem| document.located(problem);
     let root = FieldPath::root();
     if !table.constraints.is_empty() {
-        let message = "are given beside controllers or an ensemble, or `model_parameters`, for which there are no constraints; a cost with \
+        let message = "are given beside controllers or an ensemble, `model_parameters` or `end_time`, for which there are no constraints; a cost with \
                        `deviation = \"above\"` or `\"below\"` and a large weight takes their place";
         return Err(located(Problem::new(root.key("constraints"), message)));
     }
@@ -95,8 +96,11 @@ pub(in crate::io) fn ensemble(
     let tuned = tuned_parameters(&table.controller_parameters, nominal.scene, &root).map_err(located)?;
     let designed = design_variables(&table.model_parameters, &table.vary, nominal.scene, &root);
     let (designed, given): (Vec<_>, Vec<f64>) = designed.map_err(located)?.into_iter().unzip();
-    let times = nominal.simulation.step_times(nominal.until);
-    let times = times.map_err(|error| located(Problem::new(root.key("until"), error)))?;
+    let until_then = |until: f64| {
+        let times = nominal.simulation.step_times(until);
+        times.map_err(|error| located(Problem::new(root.key("until"), error)))
+    };
+    let times = until_then(nominal.until)?;
     let optimized: Vec<(usize, ControlRange)> =
         nominal.controls.iter().map(|control| (control.actuator, control.range)).collect();
     let map = nominal.knots.map(optimized.len(), &times);
@@ -105,8 +109,24 @@ pub(in crate::io) fn ensemble(
     let parameters = nominal.scene.controller_parameters().to_vec();
     start.extend(tuned.iter().map(|t| parameters[t.index].max(t.range.lower).min(t.range.upper)));
     start.extend(designed.iter().zip(given).map(|(v, value)| value.max(v.range.lower).min(v.range.upper)));
-    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), tuned, designed)
-        .map_err(|error| located(Problem::new(root.key("controller_parameters"), error)))?;
+    let end =
+        free_end(table, Some(nominal.knots).filter(|_| !optimized.is_empty()), &root).map_err(located)?;
+    let (knots, at_end) = (Some(KnotVariables { map, optimized }), root.key("end_time"));
+    let (variables, times) = match end {
+        None => {
+            let field = root.key("controller_parameters");
+            let variables = SharedVariables::new(knots, tuned, designed);
+            (variables.map_err(|error| located(Problem::new(field, error)))?, times)
+        }
+        Some(end) => {
+            start.push(nominal.until);
+            // Up to the end of the step that is under way at the latest end.
+            let step = nominal.simulation.time_step;
+            let times = until_then((end.range.upper / step).ceil() * step)?;
+            let variables = SharedVariables::with_free_end(knots, tuned, designed, end);
+            (variables.map_err(|error| located(Problem::new(at_end, error)))?, times)
+        }
+    };
     let (simulation, until) = (nominal.simulation, nominal.until);
     let risk = settings.risk;
     let task = EnsembleTask { settings: simulation, until, variables, parameters, risk };

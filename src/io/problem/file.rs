@@ -13,6 +13,7 @@ use crate::io::problem::checkpoint::CheckpointFile;
 use crate::io::problem::constraint_tables::constraints;
 use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
+use crate::io::problem::end_time::latest_end;
 use crate::io::problem::ensemble::{Nominal, ProblemEnsemble, ensemble, is_ensemble};
 use crate::io::problem::memory::check_memory;
 use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
@@ -56,7 +57,7 @@ pub struct ProblemFile {
     pub scene: Scene,
     /// How it is simulated.
     pub simulation: SimulationSettings,
-    /// End of the motion, s.
+    /// End of the motion, s; where it is optimized, its start.
     pub until: f64,
     /// Knots of the commands that are optimized.
     pub knots: ControlKnots,
@@ -212,10 +213,16 @@ impl ProblemFile {
 
     /// The commands with these values at knots, in the order of [`Self::controls`].
     pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
+        self.commands_until(values, self.until)
+    }
+
+    /// The same for a motion that ends at another time in s, with which the knots are stretched.
+    pub fn commands_until(&self, values: &[f64], end: f64) -> Vec<OptimizedCommand> {
         let dimension = self.controls.len();
+        let stretch = end / self.until;
         let of = |(i, control): (usize, &OptimizedControl)| OptimizedCommand {
             actuator: control.name.clone(),
-            times: self.knots.times().to_vec(),
+            times: self.knots.times().iter().map(|time| time * stretch).collect(),
             values: values.iter().skip(i).step_by(dimension).copied().collect(),
             interpolation: match self.knots.interpolation() {
                 KnotInterpolation::ZeroOrderHold => "hold",
@@ -276,7 +283,8 @@ fn build(
         }
     };
     let variables = knots.times().len() * controls.len();
-    check_memory(&scene.model, &simulation, until, variables, table.optimizer.kind, &root)?;
+    let (latest, of_latest) = latest_end(table, &root);
+    check_memory(&scene.model, &simulation, latest, variables, table.optimizer.kind, of_latest)?;
     let mut start = vec![0.0; variables];
     for (i, (control, t)) in controls.iter().zip(&table.controls).enumerate() {
         let given = &scene.commands[control.actuator];
@@ -349,7 +357,7 @@ fn build(
 fn check_ensemble_optimizer(t: &OptimizerTable, table: &FieldPath) -> Result<(), Problem> {
     let no = |key: &str, found: &str| {
         let message = format!(
-            "{found}; with controllers or an ensemble the method is `lbfgs`, from one start, as with `model_parameters`"
+            "{found}; with controllers or an ensemble the method is `lbfgs`, from one start, as with `model_parameters` and `end_time`"
         );
         Err(Problem::new(table.key(key), message))
     };

@@ -13,7 +13,7 @@ const MOST_MEMORY: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 /// Numbers that a free body's state holds.
 const NUMBERS_OF_A_BODY: usize = 13;
 
-/// Checks that the steps until a time in s, and their derivatives with respect to the values at knots,
+/// Checks that the steps until a time in s, which is in the `field` of the file, and their derivatives with respect to the values at knots,
 /// fit into memory.
 pub(in crate::io) fn check_memory(
     model: &Model,
@@ -21,9 +21,8 @@ pub(in crate::io) fn check_memory(
     until: f64,
     variables: usize,
     method: TrajectoryMethod,
-    root: &FieldPath,
+    field: FieldPath,
 ) -> Result<(), Problem> {
-    let field = root.key("until");
     let schedule = simulation.schedule(until).map_err(|error| Problem::new(field.clone(), error))?;
     let steps = schedule.steps();
     let mechanism = &model.mechanism;

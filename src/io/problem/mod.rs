@@ -6,6 +6,7 @@ pub(in crate::io) mod constraint_tables;
 pub(in crate::io) mod controls;
 pub(in crate::io) mod costs;
 pub(in crate::io) mod draws;
+mod end_time;
 pub(in crate::io) mod ensemble;
 pub(in crate::io) mod ensemble_schema;
 pub(in crate::io) mod file;

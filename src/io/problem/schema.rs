@@ -24,13 +24,17 @@ use crate::optimize::trajectory::{MAXIMUM_ROUNDS, TrajectoryMethod, TrajectorySe
 pub(in crate::io) struct ProblemTable {
     /// The scene file, relative to the problem.
     pub scene: PathBuf,
-    /// End of the motion, which begins at 0.
+    /// End of the motion, which begins at 0. With `end_time` it is where the optimization starts from.
     #[schemars(extend("x-unit" = "s"))]
     pub until: f64,
+    /// Lets the end of the motion be optimized: knots are stretched with the motion, and steps keep their length. The
+    /// method is `lbfgs`.
+    #[schemars(extend("x-default" = "the end is `until`"))]
+    pub end_time: Option<EndTimeTable>,
     /// Knots of the commands that are optimized. Needed with `controls`.
     pub knots: Option<ProblemKnotsTable>,
-    /// The actuators whose commands are optimized, at least one unless there are `controller_parameters` or
-    /// `model_parameters`. The other actuators keep the commands of the scene.
+    /// The actuators whose commands are optimized, at least one unless there are `controller_parameters`,
+    /// `model_parameters` or `end_time`. The other actuators keep the commands of the scene.
     #[serde(default)]
     pub controls: Vec<ControlTable>,
     /// Parameters of the scene's controllers that are optimized. With controllers or members of an ensemble the
@@ -63,8 +67,27 @@ pub(in crate::io) struct ProblemTable {
 impl ProblemTable {
     /// Whether values of commands at knots are all that is optimized.
     pub fn optimizes_commands_alone(&self) -> bool {
-        self.controller_parameters.is_empty() && self.model_parameters.is_empty()
+        self.controller_parameters.is_empty() && self.model_parameters.is_empty() && self.end_time.is_none()
     }
+}
+
+/// The end of the motion as a variable.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct EndTimeTable {
+    /// Earliest end.
+    #[schemars(extend("x-unit" = "s"))]
+    pub lower: f64,
+    /// Latest end.
+    #[schemars(extend("x-unit" = "s"))]
+    pub upper: f64,
+    /// The scale of the optimizer's variable.
+    #[schemars(extend("x-unit" = "s", "x-default" = "half of the distance of the bounds"))]
+    pub scale: Option<f64>,
+    /// What each second of the motion costs.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "1/s"))]
+    pub weight: f64,
 }
 
 /// Knots in time; exactly one of `count` and `times` is given.

@@ -1,11 +1,12 @@
 //! Ensembles: commands and controllers that have to serve many motions at once.
 //!
 //! Each member of an ensemble is a motion of its own: a model, an initial state, controllers with their errors of
-//! sensors. The variables are shared: values of commands at knots, parameters of controllers, and numbers of the models and
-//! of the initial states (see [`Design`]). What is minimized is made of the members' costs by a [`Risk`]. With one member it
+//! sensors. The variables are shared: values of commands at knots, parameters of controllers, numbers of the models and
+//! of the initial states (see [`Design`]), and the end of the motions (see [`FreeEnd`]). What is minimized is made of the members' costs by a [`Risk`]. With one member it
 //! is the optimization of a controller or a design.
 
 mod design;
+mod free_end;
 mod interval;
 mod minimize;
 mod problem;
@@ -13,6 +14,7 @@ mod risk;
 mod variables;
 
 pub use design::{Design, DesignVariable};
+pub use free_end::FreeEnd;
 pub use interval::{SuccessRate, success_rate};
 pub use minimize::optimize_ensemble;
 pub use problem::{EnsembleMember, EnsembleProblem, EnsembleTask};

@@ -7,6 +7,7 @@ use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
 
 use super::design::Design;
+use super::free_end::{Ending, FreeEnd, LossToEnd};
 use super::risk::Risk;
 use super::variables::SharedVariables;
 use crate::multibody::{Model, NoForces, State};
@@ -28,11 +29,13 @@ pub struct EnsembleMember<C, R> {
     pub initial: State,
     /// The controllers. Those of all members have the same parameters.
     pub controllers: Vec<SampledController<C>>,
-    /// The control values of every step that controllers add to; those that are optimized have no meaning here.
+    /// The control values of every step that controllers add to, up to the last one that there may be; those that are
+    /// optimized have no meaning here.
     pub controls: Controls,
     /// What the variables of the design are in the model.
     pub design: Design,
-    /// The residuals, half of whose sum of squares is the cost.
+    /// The residuals, half of whose sum of squares is the cost. With a free end those of steps have the factor
+    /// √[`Moment::dt`], so that the cost is an integral over time, and those of the end do not depend on the time.
     pub residuals: R,
 }
 
@@ -41,7 +44,8 @@ pub struct EnsembleMember<C, R> {
 pub struct EnsembleTask {
     /// Integrator and time step.
     pub settings: SimulationSettings,
-    /// The time at which the simulations end, s.
+    /// The time at which the simulations end, s, where that is not a variable (see
+    /// [`SharedVariables::with_free_end`]).
     pub until: f64,
     /// What is optimized.
     pub variables: SharedVariables,
@@ -99,12 +103,13 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         }
     }
 
-    /// Does some work with a member's motion under these variables.
+    /// Does some work with a member's motion under these variables, and with its end where that is one of them: then the
+    /// motion goes on to the end of its last step.
     fn with_member<V>(
         &self,
         member: &EnsembleMember<C, R>,
         x: &[f64],
-        work: impl FnOnce(&ClosedLoop<'_, C>, &[f64]) -> Result<V, SimulationError>,
+        work: impl FnOnce(&ClosedLoop<'_, C>, &[f64], Option<&Ending>) -> Result<V, SimulationError>,
     ) -> Result<V, Error> {
         self.check_count(x)?;
         let EnsembleTask { settings, until, variables, .. } = self.task;
@@ -114,7 +119,17 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         }
         let values = variables.values(x);
         let (mut controls, mut parameters) = (member.controls.clone(), self.task.parameters.clone());
-        variables.put_controls(&values, &mut controls);
+        let ending = match variables.free_end().zip(variables.end_time(&values)) {
+            Some((end, time)) => {
+                Some(end.at(time, settings, variables.knots().map_or(0, |knots| knots.optimized.len()))?)
+            }
+            None => None,
+        };
+        let ending = ending.as_ref();
+        if let Some(ending) = ending {
+            controls = controls.first(ending.steps);
+        }
+        variables.put_controls(&values, ending, &mut controls);
         variables.put_parameters(&values, &mut parameters);
         let designed;
         let (model, initial) = match member.design.count() {
@@ -125,9 +140,10 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
                 (&designed.0, &designed.1)
             }
         };
-        let rollout = Rollout::new(model, initial, *settings, *until).with_controls(&controls);
+        let until = ending.map_or(*until, Ending::last_step_end);
+        let rollout = Rollout::new(model, initial, *settings, until).with_controls(&controls);
         let closed = ClosedLoop::<'_, C, NoForces>::new(rollout, &member.controllers, &parameters);
-        work(&closed, &values).map_err(|error| match self.members.len() {
+        work(&closed, &values, ending).map_err(|error| match self.members.len() {
             1 => error.into(),
             _ => Error::msg(format!("{}: {error}", member.name)),
         })
@@ -148,26 +164,33 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
     ) -> Result<V, Error> {
         let member = &self.members[member];
         self.counter.count_rollout();
-        self.with_member(member, x, |closed, _| {
+        self.with_member(member, x, |closed, _, ending| {
             let (Trajectory { times, states }, controls) = closed.simulate()?;
             let model = closed.rollout.model;
             let (contacts, forces) = (RefCell::default(), RefCell::default());
             let integrator = closed.rollout.settings.integrator;
-            let moment = |step: usize| Moment {
-                step,
-                time: times[step],
-                dt: times.get(step + 1).map_or(0.0, |next| next - times[step]),
-                model,
-                state: &states[step],
-                control: if step + 1 < times.len() { controls.row(step) } else { &[] },
-                contacts: &contacts,
-                step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, end, &forces)),
+            let last = times.len() - 1;
+            let at_end = ending.map(|ending| ending.state(&states[last - 1], &states[last]));
+            let until = ending.map_or(times[last], |ending| ending.time);
+            let moment = |step: usize| {
+                let length = times.get(step + 1).map_or(0.0, |next| next - times[step]);
+                let ends = step == last;
+                Moment {
+                    step,
+                    time: if ends { until } else { times[step] },
+                    dt: if step + 1 == last { until - times[step] } else { length },
+                    model,
+                    state: at_end.as_ref().filter(|_| ends).unwrap_or(&states[step]),
+                    control: if ends { &[] } else { controls.row(step) },
+                    contacts: &contacts,
+                    step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
+                }
             };
             Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
         })
     }
 
-    /// A member's motion, with its warnings.
+    /// A member's motion, with its warnings. A free end it reaches with a shorter last step.
     ///
     /// # Errors
     /// When there is not one number for each variable.
@@ -175,7 +198,11 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
     /// # Panics
     /// When there is no such member.
     pub fn motion(&self, x: &[f64], member: usize) -> Result<Motion, Error> {
-        self.with_member(&self.members[member], x, |closed, _| Ok(closed.motion()))
+        self.with_member(&self.members[member], x, |closed, _, ending| {
+            let until = ending.map_or(closed.rollout.until, |ending| ending.time);
+            let rollout = Rollout { until, ..closed.rollout };
+            Ok(ClosedLoop { rollout, ..*closed }.motion())
+        })
     }
 
     /// The cost of every member, or why it has none.
@@ -210,15 +237,33 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         self.counter.count_rollout();
         self.counter.count_gradient();
         let own = &self.members[member];
-        self.with_member(own, x, |closed, values| {
-            let loss = HalfSquares(&own.residuals);
+        self.with_member(own, x, |closed, values, ending| {
             let (variables, design) = (&self.task.variables, &own.design);
-            let found = closed.loss_gradient(&loss, design.parameters(), Checkpoints::All)?;
+            let parameters = design.parameters();
+            let (found, ending) = match ending {
+                None => {
+                    let loss = HalfSquares(&own.residuals);
+                    (closed.loss_gradient(&loss, parameters, Checkpoints::All)?, None)
+                }
+                Some(ending) => {
+                    let loss = LossToEnd::new(&own.residuals, ending);
+                    let found = closed.loss_gradient(&loss, parameters, Checkpoints::All)?;
+                    (found, Some((ending, loss.by_end(&closed.rollout)?)))
+                }
+            };
             let by_design = design.by_values(variables.design_values(values), &found.loss.by_parameters);
-            let by_controllers = &found.by_controllers;
-            let gradient = variables.gradient(values, &found.loss.by_controls, by_controllers, &by_design);
+            let by_numbers = (&found.by_controllers[..], &by_design[..]);
+            let gradient = variables.gradient(values, &found.loss.by_controls, by_numbers, ending);
             Ok((found.loss.value, gradient))
         })
+    }
+
+    /// What the time until the end costs beside the members' motions, and its derivative with respect to the last
+    /// variable: 0 where that is not the end.
+    pub fn cost_of_time(&self, x: &[f64]) -> [f64; 2] {
+        let variables = &self.task.variables;
+        let free = variables.free_end().zip(variables.end_time(&variables.values(x)));
+        free.map_or([0.0; 2], |(FreeEnd { weight, range, .. }, end)| [weight * end, weight * range.scale])
     }
 
     /// The cost of the ensemble and its derivatives with respect to the variables.
@@ -226,6 +271,14 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
     /// # Errors
     /// When the motion of a member cannot be simulated or differentiated: the first of them.
     pub fn cost_and_gradient(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
+        self.check_count(x)?;
+        let (cost, mut gradient) = self.cost_and_gradient_of_members(x)?;
+        let [of_time, by_end] = self.cost_of_time(x);
+        gradient.last_mut().into_iter().for_each(|by| *by += by_end);
+        Ok((cost + of_time, gradient))
+    }
+
+    fn cost_and_gradient_of_members(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
         let known = match self.task.risk {
             Risk::Mean => None,
             risk => {
@@ -266,8 +319,9 @@ impl<C: Controller, R: TrajectoryResiduals> CostFunction for EnsembleProblem<'_,
     type Output = f64;
 
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
+        self.check_count(x)?;
         let costs = self.member_costs(x).into_iter().collect::<Result<Vec<f64>, Error>>()?;
-        Ok(self.task.risk.evaluate(&costs).0)
+        Ok(self.task.risk.evaluate(&costs).0 + self.cost_of_time(x)[0])
     }
 }
 

@@ -1,6 +1,7 @@
 //! The variables that the members of an ensemble share.
 
 use super::design::DesignVariable;
+use super::free_end::{Ending, FreeEnd};
 use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Controls, KnotMap};
@@ -27,12 +28,14 @@ pub struct TunedParameter {
     pub log: bool,
 }
 
-/// The variables: values at knots, knot after knot, then parameters of controllers, then those of the design.
+/// The variables: values at knots, knot after knot, then parameters of controllers, then those of the design, then the end
+/// of the motions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedVariables {
     knots: Option<KnotVariables>,
     tuned: Vec<TunedParameter>,
     design: Vec<DesignVariable>,
+    end: Option<FreeEnd>,
     lower: Vec<f64>,
     upper: Vec<f64>,
 }
@@ -47,9 +50,35 @@ impl SharedVariables {
         tuned: Vec<TunedParameter>,
         design: Vec<DesignVariable>,
     ) -> Result<Self, ProblemError> {
+        let all = Self::of(knots, tuned, design, None)?;
+        match all.count() {
+            0 => Err(ProblemError::NoControls),
+            _ => Ok(all),
+        }
+    }
+
+    /// Variables of all kinds, with the end of the motions among them. There may be no others.
+    ///
+    /// # Errors
+    /// When a range makes no sense, or commands at knots have no derivative with respect to the end.
+    pub fn with_free_end(
+        knots: Option<KnotVariables>,
+        tuned: Vec<TunedParameter>,
+        design: Vec<DesignVariable>,
+        end: FreeEnd,
+    ) -> Result<Self, ProblemError> {
+        Self::of(knots, tuned, design, Some(end))
+    }
+
+    fn of(
+        knots: Option<KnotVariables>,
+        tuned: Vec<TunedParameter>,
+        design: Vec<DesignVariable>,
+        end: Option<FreeEnd>,
+    ) -> Result<Self, ProblemError> {
         let knots = knots.filter(|knots| !knots.optimized.is_empty());
-        if knots.is_none() && tuned.is_empty() && design.is_empty() {
-            return Err(ProblemError::NoControls);
+        if let Some(end) = &end {
+            end.check(knots.is_some())?;
         }
         for (index, range) in knots.iter().flat_map(|knots| &knots.optimized) {
             range.check(*index)?;
@@ -63,7 +92,7 @@ impl SharedVariables {
             variable.range.check(index).map_err(wrong)?;
             check_log(&variable.name, &variable.range, variable.log)?;
         }
-        let mut all = Self { knots, tuned, design, lower: Vec::new(), upper: Vec::new() };
+        let mut all = Self { knots, tuned, design, end, lower: Vec::new(), upper: Vec::new() };
         all.lower = all.of_ranges(|range| range.lower);
         all.upper = all.of_ranges(|range| range.upper);
         Ok(all)
@@ -84,6 +113,7 @@ impl SharedVariables {
         let tuned = self.tuned.iter().map(|t| (t.name.as_str(), &t.range, t.log));
         tuned
             .chain(self.design.iter().map(|variable| (variable.name.as_str(), &variable.range, variable.log)))
+            .chain(self.end.iter().map(|end| ("end_time", &end.range, false)))
     }
 
     /// Number of values at knots.
@@ -106,9 +136,14 @@ impl SharedVariables {
         &self.design
     }
 
+    /// The end of the motions, where it is a variable: the last one.
+    pub fn free_end(&self) -> Option<&FreeEnd> {
+        self.end.as_ref()
+    }
+
     /// Number of variables.
     pub fn count(&self) -> usize {
-        self.knot_values() + self.tuned.len() + self.design.len()
+        self.knot_values() + self.tuned.len() + self.design.len() + usize::from(self.end.is_some())
     }
 
     /// Lower and upper bounds of the variables.
@@ -153,10 +188,10 @@ impl SharedVariables {
         all.map(|(i, (value, range))| bounded(i, value, range)).collect()
     }
 
-    /// Puts values into the control values of every step.
-    pub(super) fn put_controls(&self, values: &[f64], controls: &mut Controls) {
+    /// Puts values into the control values of every step, by the map of an end of the motions where there is one.
+    pub(super) fn put_controls(&self, values: &[f64], ending: Option<&Ending>, controls: &mut Controls) {
         let Some(KnotVariables { map, optimized }) = &self.knots else { return };
-        let rows = map.controls(&values[..map.variables()]);
+        let rows = map_at(map, ending).controls(&values[..map.variables()]);
         for step in 0..controls.steps() {
             let row = controls.row_mut(step);
             optimized.iter().zip(rows.row(step)).for_each(|((index, _), value)| row[*index] = *value);
@@ -171,20 +206,27 @@ impl SharedVariables {
 
     /// The values of the design.
     pub fn design_values<'v>(&self, values: &'v [f64]) -> &'v [f64] {
-        &values[self.knot_values() + self.tuned.len()..]
+        &values[self.knot_values() + self.tuned.len()..][..self.design.len()]
+    }
+
+    /// The end of the motions in s, where it is a variable.
+    pub fn end_time(&self, values: &[f64]) -> Option<f64> {
+        self.end.as_ref().and(values.last().copied())
     }
 
     /// The derivatives with respect to the variables, from those with respect to control values, parameters of the
-    /// controllers and values of the design.
+    /// controllers, values of the design, and the end where the control values are held.
     pub(super) fn gradient(
         &self,
         values: &[f64],
         by_controls: &Controls,
-        by_parameters: &[f64],
-        by_design: &[f64],
+        (by_parameters, by_design): (&[f64], &[f64]),
+        ending: Option<(&Ending, f64)>,
     ) -> Vec<f64> {
         let mut gradient = Vec::with_capacity(self.count());
+        let mut by_end = ending.map(|(_, by_end)| by_end);
         if let Some(KnotVariables { map, optimized }) = &self.knots {
+            let ending = ending.map(|(ending, _)| ending);
             let mut by_rows = Controls::zeros(by_controls.steps(), optimized.len());
             for step in 0..by_controls.steps() {
                 let row = by_controls.row(step);
@@ -195,14 +237,24 @@ impl SharedVariables {
                     .for_each(|(by, (index, _))| *by = row[*index]);
             }
             let scales = optimized.iter().map(|(_, range)| range.scale).cycle();
-            gradient.extend(map.vjp(&by_rows).iter().zip(scales).map(|(by, scale)| by * scale));
+            let by_values = map_at(map, ending).vjp(&by_rows);
+            gradient.extend(by_values.iter().zip(scales).map(|(by, scale)| by * scale));
+            if let (Some(by_end), Some(ending)) = (&mut by_end, ending) {
+                *by_end += ending.through_controls(&values[..map.variables()], &by_rows);
+            }
         }
-        let by_numbers = self.tuned.iter().map(|t| by_parameters[t.index]).chain(by_design.iter().copied());
+        let by_numbers = self.tuned.iter().map(|t| by_parameters[t.index]);
+        let by_numbers = by_numbers.chain(by_design.iter().copied()).chain(by_end);
         let slopes = self.numbers().zip(&values[self.knot_values()..]);
         let slopes = slopes.map(|((_, range, log), value)| if log { *value } else { range.scale });
         gradient.extend(by_numbers.zip(slopes).map(|(by, slope)| by * slope));
         gradient
     }
+}
+
+/// The map from values at knots to rows: that of an end where there is one.
+fn map_at<'m>(map: &'m KnotMap, ending: Option<&'m Ending>) -> &'m KnotMap {
+    ending.and_then(|ending| ending.maps.as_ref()).map_or(map, |[map, _]| map)
 }
 
 /// Refuses a logarithm where the lower bound is not positive.

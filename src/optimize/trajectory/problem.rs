@@ -254,15 +254,16 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         let Trajectory { times, states } = &motion.trajectory;
         let (contacts, forces) = (RefCell::default(), RefCell::default());
         let integrator = self.task.settings.integrator;
+        let length = |step: usize| times.get(step + 1).map_or(0.0, |next| next - times[step]);
         let moment = |step: usize| Moment {
             step,
             time: times[step],
-            dt: times.get(step + 1).map_or(0.0, |next| next - times[step]),
+            dt: length(step),
             model: self.task.model,
             state: &states[step],
             control: if step < motion.controls.steps() { motion.controls.row(step) } else { &[] },
             contacts: &contacts,
-            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, end, &forces)),
+            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length(step), end, &forces)),
         };
         Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
     }
