@@ -65,7 +65,10 @@ pub(super) fn step_scale(
     };
     match *parameter {
         Parameter::InitialTangent { index, .. } => [0.1, 0.01, 1.0, 0.1][index / 3 % 4],
-        Parameter::GeometryPose { axis, .. } | Parameter::FixedPose { axis, .. } => [0.1, 0.01][axis / 3 % 2],
+        Parameter::GeometryPose { axis, .. }
+        | Parameter::FixedPose { axis, .. }
+        | Parameter::JointFrame { axis, .. } => [0.1, 0.01][axis / 3 % 2],
+        Parameter::JointAxis { .. } => 0.1,
         Parameter::InitialJoint { index } => {
             let nv = model.mechanism.velocity_dimension();
             let is_translation = is_translation(parts, index % nv.max(1));

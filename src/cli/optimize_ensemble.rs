@@ -117,7 +117,7 @@ pub(super) fn run(
         start: outcome(ensemble, &start),
         end: outcome(ensemble, &optimum.variables),
     });
-    let end = variables.end_time(&optimum.values);
+    let until = variables.end_time(&optimum.values).unwrap_or(file.until);
     let at_knots = variables.knot_values();
     let numbers = variables.numbers().zip(&ensemble.start[at_knots..]).zip(&optimum.values[at_knots..]);
     let parameters = numbers
@@ -128,7 +128,7 @@ pub(super) fn run(
         members: ensemble.training.len(),
         cost_at_start,
         costs: cost_parts(file, &problem, (&start, parts_at_start), (&optimum.variables, parts)),
-        commands: file.commands_until(&optimum.values[..at_knots], end.unwrap_or(file.until)),
+        commands: file.commands_until(&optimum.values[..at_knots], until),
         parameters,
         test,
         next_command: next_command(&optimum, arguments),
@@ -143,9 +143,7 @@ pub(super) fn run(
     }
     match arguments.json {
         true => print_json(&report)?,
-        false => {
-            print_report(&mut text_output(), &report, (arguments.out.as_deref(), end.unwrap_or(file.until)))?
-        }
+        false => print_report(&mut text_output(), &report, (arguments.out.as_deref(), until))?,
     }
     let path = file.path.display().to_string();
     if interruption::is_requested() {

@@ -26,6 +26,8 @@ use crate::spatial::MassProperties;
 pub const DIRECTIONS: usize = TANGENT_DIMENSION;
 /// Parameters that one evaluation in dual numbers carries.
 pub const SEEDS: usize = 4;
+/// Parameters that one step in dual numbers carries.
+pub(crate) const STEP_SEEDS: usize = 8;
 /// Directions of the joints' configuration that one evaluation in dual numbers carries.
 pub(crate) const JOINT_DIRECTIONS: usize = 4;
 
@@ -181,12 +183,12 @@ impl ModelGradient {
 
 /// A model some of whose parameters carry derivatives.
 #[derive(Clone, Debug)]
-pub struct SeededModel {
+pub struct SeededModel<const N: usize = SEEDS> {
     /// For each direction of the dual numbers the index of its parameter in
-    /// [`DifferentiatedModel::parameters`]; at most [`SEEDS`].
+    /// [`DifferentiatedModel::parameters`].
     pub columns: Vec<usize>,
     /// The model.
-    pub model: Model<DualArray<SEEDS>>,
+    pub model: Model<DualArray<N>>,
 }
 
 /// A model together with the parameters that it is differentiated with respect to, and the precomputed
@@ -194,9 +196,10 @@ pub struct SeededModel {
 ///
 /// The derivatives of contact with respect to state and materials come from its local Jacobian, those
 /// with respect to the shapes of geometries from one more pass over its surface, those of the motion by
-/// masses and gravity in closed form: however many parameters there are, they cost the same. One
-/// dependence is not covered by these closed forms: that of the user's forces on the model (unless
-/// [`ForceDependence::model`] says that there is none). It is evaluated in dual numbers with [`SEEDS`]
+/// masses and gravity in closed form: however many parameters there are, they cost the same. Two
+/// dependences are not covered by these closed forms: that on the frames and axes of joints, for which whole steps are
+/// taken in dual numbers, eight parameters at a time, and that of the user's forces on the model (unless
+/// [`ForceDependence::model`] says that there is none), which is evaluated in dual numbers with [`SEEDS`]
 /// parameters at a time. The user's forces are taken not to depend on vertices and extents of meshes.
 #[derive(Clone, Debug)]
 pub struct DifferentiatedModel<'m> {
@@ -207,6 +210,7 @@ pub struct DifferentiatedModel<'m> {
     /// Which of the parameters loads and actuators on free bodies follow.
     of_loads: Vec<usize>,
     seen_by_forces: Vec<SeededModel>,
+    seen_by_steps: Vec<SeededModel<STEP_SEEDS>>,
     constant: Option<Model<DualArray<DIRECTIONS>>>,
     constant_joints: Mechanism<DualArray<JOINT_DIRECTIONS>>,
 }
@@ -229,8 +233,9 @@ impl<'m> DifferentiatedModel<'m> {
         let of_mesh = |parameter: &Parameter| {
             matches!(parameter, Parameter::MeshVertex { .. } | Parameter::Extent { .. })
         };
-        let seen =
-            |parameter: &Parameter| dependence.model && !parameter.is_of_state() && !of_mesh(parameter);
+        let seen = |parameter: &Parameter| {
+            dependence.model && !parameter.is_of_state() && !parameter.takes_a_step() && !of_mesh(parameter)
+        };
         let mut geometries: Vec<_> = parameters.iter().flat_map(|p| p.geometries(model)).collect();
         geometries.sort_unstable();
         geometries.dedup();
@@ -241,6 +246,7 @@ impl<'m> DifferentiatedModel<'m> {
             geometries,
             of_loads: (0..parameters.len()).filter(|&i| parameters[i].is_of_loads(model)).collect(),
             seen_by_forces: seeded_models(model, parameters, seen)?,
+            seen_by_steps: seeded_models(model, parameters, Parameter::takes_a_step)?,
             constant_joints: Mechanism::lift(&model.mechanism),
             constant: forces_have_derivatives.then(|| Model::lift(model)),
         })
@@ -299,6 +305,11 @@ impl<'m> DifferentiatedModel<'m> {
     /// depend on.
     pub(super) fn seen_by_forces(&self) -> &[SeededModel] {
         &self.seen_by_forces
+    }
+
+    /// Models that carry the derivatives with respect to the parameters for which whole steps are taken in dual numbers.
+    pub(crate) fn seen_by_steps(&self) -> &[SeededModel<STEP_SEEDS>] {
+        &self.seen_by_steps
     }
 
     /// The model as constants, if the user's forces depend on state or control.
@@ -421,22 +432,24 @@ impl<'m> DifferentiatedModel<'m> {
             | Parameter::Extent { .. }
             | Parameter::GeometryPose { .. }
             | Parameter::FixedPose { .. }
+            | Parameter::JointFrame { .. }
+            | Parameter::JointAxis { .. }
             | Parameter::Load { .. } => 0.0,
         }
     }
 }
 
-/// Models seeded with those of the parameters that are `wanted`, [`SEEDS`] at a time.
-pub(crate) fn seeded_models(
+/// Models seeded with those of the parameters that are `wanted`, as many at a time as the dual numbers have directions.
+pub(crate) fn seeded_models<const N: usize>(
     model: &Model,
     parameters: &[Parameter],
     wanted: impl Fn(&Parameter) -> bool,
-) -> Result<Vec<SeededModel>, ParameterError> {
+) -> Result<Vec<SeededModel<N>>, ParameterError> {
     // The model does not depend on the state that is moved along.
     let nowhere = State::default();
     let columns: Vec<usize> = (0..parameters.len()).filter(|&i| wanted(&parameters[i])).collect();
     columns
-        .chunks(SEEDS)
+        .chunks(N)
         .map(|columns| {
             let seeds = columns.iter().enumerate();
             let values = seeds

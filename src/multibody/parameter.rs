@@ -176,6 +176,24 @@ pub enum Parameter {
         /// Turns about x, y and z, then shifts: 0 to 5.
         axis: usize,
     },
+    /// A move of a joint's frame F on the body that carries it, with all that the joint carries, in the axes of the frame
+    /// that [`Joint::x_pf`](super::tree::Joint::x_pf) is in: a turn about F's origin (rad), or a shift (m); its value
+    /// is 0. Steps take a step in dual numbers for each eight such parameters. See [`Parameter::places`].
+    JointFrame {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+        /// Turns about x, y and z, then shifts: 0 to 5.
+        axis: usize,
+    },
+    /// A turn of the axis of a revolute or prismatic joint about F's origin, in the same axes, rad; what the joint
+    /// carries stays where it is while the joint's position is 0. Its value is 0; along the axis itself nothing follows
+    /// it. Steps take it as they take [`Parameter::JointFrame`]. See [`Parameter::places`].
+    JointAxis {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+        /// About x, y or z: 0 to 2.
+        axis: usize,
+    },
     /// The extent at a vertex of a compliant geometry's mesh: the pressure there over the hydroelastic
     /// modulus. With a pressure law it is the law's value f(ε), not the ε that the law was applied to
     /// ([`ExtentSource`](crate::field::ExtentSource) leads from the one to the other). See [`Parameter::extents`].
@@ -246,6 +264,11 @@ impl Parameter {
     /// A change of a free body's initial velocity along an axis of W, m/s.
     pub fn initial_velocity(body: usize, axis: usize) -> Self {
         Self::InitialTangent { body, index: 9 + axis }
+    }
+
+    /// Whether the derivatives of a step with respect to the parameter are those of a step in dual numbers.
+    pub(crate) fn takes_a_step(&self) -> bool {
+        matches!(self, Self::JointFrame { .. } | Self::JointAxis { .. })
     }
 
     /// Whether the parameter moves the initial state, and leaves the model as it is.

@@ -45,8 +45,9 @@ impl Parameter {
         (0..count).map(|vertex| Self::Extent { body, geometry, vertex }).collect()
     }
 
-    /// The poses of all geometries on their bodies and of all bodies that do not move, six numbers for each.
-    /// They matter in addition to [`Parameter::all`].
+    /// The poses of all geometries on their bodies, of all bodies that do not move, and of the frames of all joints, six
+    /// numbers for each; and the axes of joints that have one, three numbers for each. They matter in addition to
+    /// [`Parameter::all`].
     pub fn places(model: &Model) -> Vec<Parameter> {
         let mut places = Vec::new();
         for (body, b) in model.bodies.iter().enumerate() {
@@ -55,6 +56,12 @@ impl Parameter {
             }
             for geometry in 0..b.geometries.len() {
                 places.extend((0..6).map(|axis| Self::GeometryPose { body, geometry, axis }));
+            }
+        }
+        for (joint, j) in model.mechanism.joints().iter().enumerate() {
+            places.extend((0..6).map(|axis| Self::JointFrame { joint, axis }));
+            if j.kind.is_single() {
+                places.extend((0..3).map(|axis| Self::JointAxis { joint, axis }));
             }
         }
         places
@@ -74,7 +81,7 @@ impl Parameter {
     ///
     /// Relaxation times are not among them, since they matter with one contact model only: see
     /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
-    /// [`Parameter::vertices`], [`Parameter::extents`] and, for loads that are given by knots, [`Parameter::load_knots`]. Nor are poses on bodies and of fixed bodies: see
+    /// [`Parameter::vertices`], [`Parameter::extents`] and, for loads that are given by knots, [`Parameter::load_knots`]. Nor are poses on bodies, of fixed bodies and of joints: see
     /// [`Parameter::places`].
     pub fn all(model: &Model) -> Vec<Parameter> {
         let mut parameters = Vec::new();

@@ -64,6 +64,12 @@ impl Parameter {
             Self::GeometryPose { body: b, geometry, axis } => {
                 format!("{}.geometries[{geometry}].{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }
+            Self::JointFrame { joint: j, axis } => {
+                format!("{}.frame.{}", joint(j), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
+            }
+            Self::JointAxis { joint: j, axis } => {
+                format!("{}.axis.{}", joint(j), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
+            }
             Self::FixedPose { body: b, axis } => {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }

@@ -98,6 +98,14 @@ impl Parameter {
                 let exists = contact_geometry(model, body, geometry).is_some() && axis < 6;
                 exists.then_some(0.0).ok_or_else(missing)
             }
+            Self::JointFrame { joint, axis } => {
+                let exists = joint < model.mechanism.joints().len() && axis < 6;
+                exists.then_some(0.0).ok_or_else(missing)
+            }
+            Self::JointAxis { joint, axis } => {
+                let own = model.mechanism.joints().get(joint).filter(|j| j.kind.is_single());
+                own.filter(|_| axis < 3).map(|_| 0.0).ok_or_else(missing)
+            }
             Self::FixedPose { body, axis } => {
                 let exists = model.bodies.get(body).is_some_and(|b| !b.is_moving()) && axis < 6;
                 exists.then_some(0.0).ok_or_else(missing)
@@ -117,6 +125,8 @@ impl Parameter {
             | Self::Extent { .. }
             | Self::GeometryPose { .. }
             | Self::FixedPose { .. }
+            | Self::JointFrame { .. }
+            | Self::JointAxis { .. }
             | Self::SpringRest { .. }
             | Self::Load { .. }
             | Self::JointStop { number: StopNumber::Lower | StopNumber::Upper, .. }

@@ -97,7 +97,9 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             | Parameter::MeshVertex { .. }
             | Parameter::Extent { .. }
             | Parameter::GeometryPose { .. }
-            | Parameter::FixedPose { .. } => {}
+            | Parameter::FixedPose { .. }
+            | Parameter::JointFrame { .. }
+            | Parameter::JointAxis { .. } => {}
             Parameter::Material { material, parameter: field } => {
                 let target = out.materials[material].material.get_mut(field);
                 *target.ok_or(ParameterError::NoSuchParameter(parameter))? = value;
@@ -171,6 +173,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
         remass[body] = true;
     }
     move_places(model, values, &mut out, &mut remass);
+    move_joints(values, &mut out);
     let Model { bodies, materials, mechanism, .. } = &mut out;
     share_materials(bodies, materials);
     for (body, remass) in bodies.iter_mut().zip(remass) {
@@ -262,6 +265,28 @@ fn move_places<T: Scalar>(model: &Model, values: &[(Parameter, T)], out: &mut Mo
             (None, Motion::Fixed { x_wb, .. }) => *x_wb = x_wb.moved(&turn, &shift),
             (None, _) => {}
         }
+    }
+}
+
+/// Moves the frames of joints, then their axes.
+fn move_joints<T: Scalar>(values: &[(Parameter, T)], out: &mut Model<T>) {
+    // The last value for each axis: a turn and a shift of the frame, and a turn of the axis.
+    let mut moves: Vec<(usize, [Vector3<T>; 3])> = Vec::new();
+    for &(parameter, value) in values {
+        let (joint, part, axis) = match parameter {
+            Parameter::JointFrame { joint, axis } => (joint, axis / 3, axis % 3),
+            Parameter::JointAxis { joint, axis } => (joint, 2, axis),
+            _ => continue,
+        };
+        let index = moves.iter().position(|(known, _)| *known == joint).unwrap_or_else(|| {
+            moves.push((joint, [Vector3::from_element(T::from(0.0)); 3]));
+            moves.len() - 1
+        });
+        moves[index].1[part][axis] = value;
+    }
+    for (joint, [turn, shift, of_axis]) in moves {
+        let mechanism = std::mem::take(&mut out.mechanism);
+        out.mechanism = mechanism.with_moved_joint(joint, &turn, &shift).with_turned_axis(joint, &of_axis);
     }
 }
 

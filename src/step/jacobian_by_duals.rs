@@ -3,12 +3,14 @@
 use nalgebra::DMatrix;
 
 use super::step_point::StepPoint;
-use super::{StepError, StepJacobian, StepProblem};
-use crate::multibody::{AppliedForces, Model, Parameter, ParameterError, State, seeded};
+use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
+use crate::multibody::{
+    AppliedForces, Model, Parameter, ParameterError, STEP_SEEDS, SeededModel, State, seeded,
+};
 use crate::scalar::DualArray;
 
 /// Directions that one dual step carries.
-const CHUNK: usize = 8;
+const CHUNK: usize = STEP_SEEDS;
 /// What the step is taken in.
 pub(super) type Dual = DualArray<CHUNK>;
 
@@ -66,4 +68,29 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
         chunk.iter().enumerate().for_each(|(k, &c)| put(&mut by_parameters, c, &tangent, k));
     }
     Ok(StepJacobian { by_state, by_control, by_parameters })
+}
+
+/// The derivatives of the state after a step with respect to the parameters that this is the way for
+/// ([`Parameter::takes_a_step`]): for each of them, one after the other, a number for each direction of the tangent space.
+pub(super) fn by_steps_in_duals<A: AppliedForces>(
+    integrator: Integrator,
+    at: &StepPoint<'_, A>,
+    columns: &mut Vec<f64>,
+) -> Result<(), StepError> {
+    columns.clear();
+    let all = at.model.seen_by_steps();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let (state, mut workspace) = (State::lift(at.before), StepWorkspace::<Dual>::default());
+    let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
+    for SeededModel { columns: of_model, model } in all {
+        let StepPoint { time, dt: time_step, applied, .. } = *at;
+        let step =
+            StepProblem { model, state: &state, time, time_step, applied, control: &control, substeps: None };
+        let after = integrator.step(&step, &mut workspace)?;
+        let tangent = State::lift(&after.real()).difference(&after);
+        (0..of_model.len()).for_each(|k| columns.extend(tangent.iter().map(|x| x.eps[k])));
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::derivative::StepCotangent;
 use super::derivative_workspace::DerivativeWorkspace;
 use super::error_control::SubstepTapes;
-use super::jacobian_by_duals::jacobian_by_duals;
+use super::jacobian_by_duals::{by_steps_in_duals, jacobian_by_duals};
 use super::step_point::StepPoint;
 use super::velocity_level::BalanceTape;
 use super::{
@@ -39,6 +39,9 @@ pub struct Tape {
     complementarity: Option<complementarity::Kept>,
     /// Of an error-controlled step.
     substeps: SubstepTapes,
+    /// The derivatives of the state after a step of fixed length with respect to each of the parameters that steps are
+    /// taken in dual numbers for, one after the other.
+    by_places: Vec<f64>,
 }
 
 impl Integrator {
@@ -90,7 +93,7 @@ impl Integrator {
             Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
         }
         tape.kept = true;
-        tape.finish(step, &after, differentiated, workspace);
+        tape.finish(step, &after, differentiated, workspace)?;
         Ok(after)
     }
 
@@ -126,8 +129,7 @@ impl Integrator {
             let at = StepPoint::new(step, after, differentiated);
             method.find_again(&at, &mut workspace.velocity_level)?;
         }
-        tape.finish(step, after, differentiated, workspace);
-        Ok(())
+        tape.finish(step, after, differentiated, workspace)
     }
 }
 
@@ -149,12 +151,13 @@ impl Tape {
         after: &State,
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
-    ) {
+    ) -> Result<(), StepError> {
         self.after.assign(after);
         if let Integrator::VelocityLevel(method) = self.integrator {
             let at = StepPoint::new(step, after, differentiated);
             method.record(&at, &mut workspace.velocity_level, self.balance.get_or_insert_default());
         }
+        by_steps_in_duals(self.integrator, &StepPoint::new(step, after, differentiated), &mut self.by_places)
     }
 
     /// Memory in bytes that the tape holds.
@@ -170,7 +173,7 @@ impl Tape {
             }
             _ => self.explicit.bytes(),
         };
-        let control = size_of_val(&*self.control);
+        let control = size_of_val(&*self.control) + size_of_val(&*self.by_places);
         size_of::<Self>() + self.before.bytes() + self.after.bytes() + control + kept
     }
 
@@ -205,16 +208,27 @@ impl Tape {
         applied: &A,
         workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepError> {
-        let Self { integrator, time, dt, control, before, after, balance, substeps, complementarity, .. } =
-            self;
+        let Self {
+            integrator,
+            time,
+            dt,
+            control,
+            before,
+            after,
+            balance,
+            substeps,
+            complementarity,
+            by_places,
+            ..
+        } = self;
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
-        match integrator {
+        let mut jacobian = match integrator {
             Integrator::VelocityLevel(method) => {
-                Ok(method.jacobian(&at, balance.get_or_insert_default(), &mut workspace.velocity_level))
+                method.jacobian(&at, balance.get_or_insert_default(), &mut workspace.velocity_level)
             }
-            Integrator::ErrorControlled(_) => substeps.jacobian(differentiated, applied, workspace),
+            Integrator::ErrorControlled(_) => return substeps.jacobian(differentiated, applied, workspace),
             Integrator::Complementarity(method) => match complementarity {
-                Some(kept) => complementarity::jacobian_of(&at, kept),
+                Some(kept) => complementarity::jacobian_of(&at, kept)?,
                 None => {
                     let step = StepProblem {
                         model: differentiated.model(),
@@ -226,14 +240,18 @@ impl Tape {
                         substeps: None,
                     };
                     let memory = &mut complementarity::Memory::default();
-                    complementarity::jacobian_of(&at, &complementarity::keep(*method, &step, memory, false)?)
+                    complementarity::jacobian_of(&at, &complementarity::keep(*method, &step, memory, false)?)?
                 }
             },
             _ => {
                 let mut steps = StepWorkspace::default();
-                jacobian_by_duals(&at, |step| integrator.step(step, &mut steps))
+                return jacobian_by_duals(&at, |step| integrator.step(step, &mut steps));
             }
+        };
+        for (column, values) in columns_by_places(differentiated, by_places, before) {
+            jacobian.by_parameters.column_mut(column).copy_from_slice(values);
         }
+        Ok(jacobian)
     }
 
     /// The vector–Jacobian product of the step. In `out` it replaces the derivatives of one number with
@@ -267,7 +285,14 @@ impl Tape {
             substeps,
             radau,
             complementarity,
+            by_places,
         } = self;
+        if !matches!(integrator, Integrator::ErrorControlled(_)) {
+            for (column, values) in columns_by_places(differentiated, by_places, before) {
+                let by: f64 = values.iter().zip(out.state.iter()).map(|(x, by)| x * by).sum();
+                out.model.direct[column] += by;
+            }
+        }
         let explicit = kept.then_some(&*explicit);
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
         match integrator {
@@ -295,4 +320,15 @@ impl Tape {
             }
         }
     }
+}
+
+/// The parameters that steps are taken in dual numbers for, by their indices among all, each with its part of the
+/// derivatives of the state after a step.
+fn columns_by_places<'t>(
+    differentiated: &'t DifferentiatedModel<'_>,
+    by_places: &'t [f64],
+    before: &State,
+) -> impl Iterator<Item = (usize, &'t [f64])> {
+    let columns = differentiated.seen_by_steps().iter().flat_map(|seeded| seeded.columns.iter().copied());
+    columns.zip(by_places.chunks_exact(before.tangent_dimension().max(1)))
 }

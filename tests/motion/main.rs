@@ -19,6 +19,7 @@ mod followers;
 mod following_extents;
 mod free_end;
 mod geometry_gradients;
+mod joint_frames;
 mod mechanism;
 mod mechanism_allocation;
 mod multibody_contact;

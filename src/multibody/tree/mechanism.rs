@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use nalgebra::Vector3;
+
 use super::computed_torque::ComputedTorque;
 use super::description::{JointLimits, JointSpring};
 use super::joint::{JointFrame, JointKind};
@@ -370,6 +372,40 @@ impl<T: Scalar> Mechanism<T> {
     #[must_use]
     pub fn with_joint_friction(mut self, joint: usize, friction: T) -> Self {
         self.joints[joint].friction = friction;
+        self
+    }
+
+    /// The same mechanism with the frame F of one joint moved, and with it all that the joint carries: turned about F's
+    /// origin by a rotation vector, then shifted, both in the axes that [`Joint::x_pf`] is in.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    #[must_use]
+    pub fn with_moved_joint(mut self, joint: usize, turn: &Vector3<T>, shift: &Vector3<T>) -> Self {
+        let j = &mut self.joints[joint];
+        j.frame = JointFrame::new(&j.kind, &j.frame.x_pf.moved(turn, shift));
+        self
+    }
+
+    /// The same mechanism with the axis of one joint turned about the origin of the joint's frame, by a rotation vector in
+    /// the axes that [`Joint::x_pf`] is in. At the joint's position 0 what it carries stays where it is.
+    ///
+    /// # Panics
+    /// When there is no such joint.
+    #[must_use]
+    pub fn with_turned_axis(mut self, joint: usize, turn: &Vector3<T>) -> Self {
+        let x_pf = self.joints[joint].frame.x_pf;
+        let no_shift = Vector3::from_element(T::from(0.0));
+        self = self.with_moved_joint(joint, turn, &no_shift);
+        let turned = self.joints[joint].frame.x_pf.rotation;
+        let back = RigidTransform::new(turned.transpose() * x_pf.rotation, no_shift);
+        for body in self.bodies.iter_mut().filter(|body| body.joint == Some(joint)) {
+            body.x_mb = back * body.x_mb;
+        }
+        for carried in self.joints.iter_mut().filter(|carried| carried.parent == Some(joint)) {
+            carried.frame = JointFrame::new(&carried.kind, &(back * carried.frame.x_pf));
+        }
+        self.set_composites();
         self
     }
 

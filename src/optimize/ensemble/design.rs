@@ -47,7 +47,7 @@ impl Design {
                     return wrong(error.to_string());
                 }
                 if is_turn_of_place(parameter) || is_turn_of_joint(model, parameter) {
-                    let what = "turns of geometries, of fixed bodies and of ball and free joints";
+                    let what = "turns of geometries, of fixed bodies, of joints, and of ball and free joints at the start";
                     return wrong(format!("{what} are no variables"));
                 }
                 if parameters.contains(parameter) {
@@ -129,9 +129,15 @@ impl Design {
     }
 }
 
-/// Whether a parameter turns a geometry on its body or a fixed body: turns about several axes do not add up.
+/// Whether a parameter turns a geometry on its body, a fixed body or a joint: turns about several axes do not add up.
 fn is_turn_of_place(parameter: &Parameter) -> bool {
-    matches!(parameter, Parameter::GeometryPose { axis: ..3, .. } | Parameter::FixedPose { axis: ..3, .. })
+    matches!(
+        parameter,
+        Parameter::GeometryPose { axis: ..3, .. }
+            | Parameter::FixedPose { axis: ..3, .. }
+            | Parameter::JointFrame { axis: ..3, .. }
+            | Parameter::JointAxis { .. }
+    )
 }
 
 /// Whether a parameter turns the initial configuration of a ball or free joint.

@@ -22,8 +22,11 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         },
         Parameter::Mass { .. } => "kg",
         Parameter::Inertia { .. } => "kg m²",
-        // Of the six moves of a fixed body or a geometry only shifts have a name.
-        Parameter::CenterOfMass { .. } | Parameter::FixedPose { .. } | Parameter::GeometryPose { .. } => "m",
+        // Of the six moves of a fixed body, a geometry or a joint only shifts have a name.
+        Parameter::CenterOfMass { .. }
+        | Parameter::FixedPose { .. }
+        | Parameter::GeometryPose { .. }
+        | Parameter::JointFrame { .. } => "m",
         Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
         Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
         Parameter::SpringRest { .. } => "rad or m",
@@ -51,7 +54,7 @@ const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]
 
 const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `spring.stiffness` and `spring.rest` of one with a \
                             spring, `computed_torque.stiffness` and `computed_torque.damping` of one led by \
-                            computed torque, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops";
+                            computed torque, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops, and `frame.shift[AXIS]`";
 
 const ACTUATOR_FIELDS: &str =
     "`stiffness` and `damping` where its drive has them, `effort` where it has a limit";
@@ -86,7 +89,8 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// fixed body or of a free one at the start (in m along an axis of W, 0 where it is), `bodies.NAME.turn[AXIS]` of a free
 /// one at the start (a component of a rotation vector in W, rad), and `gravity[AXIS]`; rows, columns and axes are 0, 1 or 2.
 ///
-/// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `spring.stiffness`,
+/// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `frame.shift[AXIS]` (of
+/// the joint with all that it carries, in m along an axis of the frame that carries it, 0 where it is), `spring.stiffness`,
 /// `spring.rest`, `computed_torque.stiffness`, `computed_torque.damping` (of its robot), `lower`, `upper`, `stop_stiffness` or
 /// `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD
 /// `stiffness`, `damping` or `effort` are those of joints and drives that have them.
@@ -221,7 +225,11 @@ fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, P
     let trees = model.mechanism.trees();
     let tree =
         |joint: usize| trees.iter().position(|tree| tree.joints.contains(&joint)).unwrap_or(usize::MAX);
-    let fields: [(&str, &dyn Fn(usize) -> Parameter); 11] = [
+    let frame = |axis: usize| move |joint| Parameter::JointFrame { joint, axis: 3 + axis };
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 14] = [
+        (".frame.shift[0]", &frame(0)),
+        (".frame.shift[1]", &frame(1)),
+        (".frame.shift[2]", &frame(2)),
         (".shift", &|joint| Parameter::InitialJoint { index: place(joint) }),
         (".computed_torque.stiffness", &|joint| Parameter::TreeStiffness { tree: tree(joint) }),
         (".computed_torque.damping", &|joint| Parameter::TreeDamping { tree: tree(joint) }),
