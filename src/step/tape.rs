@@ -39,8 +39,8 @@ pub struct Tape {
     complementarity: Option<complementarity::Kept>,
     /// Of an error-controlled step.
     substeps: SubstepTapes,
-    /// The derivatives of the state after a step of fixed length with respect to each of the parameters that steps are
-    /// taken in dual numbers for, one after the other.
+    /// The derivatives of the state after the step with respect to each of the parameters that steps are taken in dual
+    /// numbers for, one after the other; none where the rest of the tape has them.
     by_places: Vec<f64>,
 }
 
@@ -101,7 +101,8 @@ impl Integrator {
     /// fraction of [`Self::step_taped`] and gives the same derivatives up to rounding.
     ///
     /// # Errors
-    /// When the balance of momentum is not finite at the state after the step.
+    /// When the balance of momentum is not finite at the state after the step, or the step cannot be taken again where
+    /// that is needed.
     pub fn tape<A: AppliedForces>(
         self,
         step: &StepProblem<'_, A>,
@@ -142,6 +143,7 @@ impl Tape {
         self.before.assign(step.state);
         step.model.complete(&mut self.before);
         self.kept = false;
+        self.by_places.clear();
     }
 
     /// Writes down the outcome of the step that the workspace has just taken.
@@ -157,7 +159,14 @@ impl Tape {
             let at = StepPoint::new(step, after, differentiated);
             method.record(&at, &mut workspace.velocity_level, self.balance.get_or_insert_default());
         }
-        by_steps_in_duals(self.integrator, &StepPoint::new(step, after, differentiated), &mut self.by_places)
+        match self.integrator {
+            // All derivatives of these steps with joints are by dual numbers.
+            Integrator::Complementarity(_) => Ok(()),
+            fixed => {
+                let at = StepPoint::new(step, after, differentiated);
+                by_steps_in_duals(fixed, &at, &mut self.by_places)
+            }
+        }
     }
 
     /// Memory in bytes that the tape holds.
@@ -287,11 +296,9 @@ impl Tape {
             complementarity,
             by_places,
         } = self;
-        if !matches!(integrator, Integrator::ErrorControlled(_)) {
-            for (column, values) in columns_by_places(differentiated, by_places, before) {
-                let by: f64 = values.iter().zip(out.state.iter()).map(|(x, by)| x * by).sum();
-                out.model.direct[column] += by;
-            }
+        for (column, values) in columns_by_places(differentiated, by_places, before) {
+            let by: f64 = values.iter().zip(out.state.iter()).map(|(x, by)| x * by).sum();
+            out.model.direct[column] += by;
         }
         let explicit = kept.then_some(&*explicit);
         let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };

@@ -5,7 +5,7 @@ use isobar::io::ProblemFile;
 use serde_json::Value;
 
 use crate::folder::Folder;
-use crate::{isobar, text};
+use crate::{isobar, run, text};
 
 const SCENE: &str = r#"gravity = [0, 0, 0]
 [materials.foam]
@@ -283,11 +283,6 @@ fn what_is_optimized_can_be_simulated_checked_and_gone_on_with() {
     let scene = folder.file("scene.toml", SCENE);
     let problem = folder.file("problem.toml", PROBLEM);
     let out = folder.0.join("out");
-    let run = |arguments: &[&str]| {
-        let output = isobar(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), error)
-    };
     let (code, printed, error) = run(&["optimize", text(&problem), "--out", text(&out)]);
     // Two iterations are too few.
     assert!(code == Some(0) || error.contains("--max-iterations"), "{error}");

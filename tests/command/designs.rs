@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::folder::Folder;
 use crate::press::PRESS;
-use crate::{isobar, text};
+use crate::{run, text};
 
 const PROBLEM: &str = r#"scene = "scene.toml"
 until = 0.05
@@ -45,11 +45,6 @@ fn a_design_is_optimized_written_and_simulated() {
     let scene = folder.file("scene.toml", PRESS);
     let problem = folder.file("problem.toml", PROBLEM);
     let out = folder.0.join("out");
-    let run = |arguments: &[&str]| {
-        let output = isobar(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), error)
-    };
     let (code, printed, error) = run(&["optimize", text(&problem), "--out", text(&out)]);
     assert!(code == Some(0) || error.contains("--max-iterations"), "{error}");
     assert!(printed.contains("bodies.ball.shift[2]"), "{printed}");

@@ -62,6 +62,13 @@ fn isobar<S: AsRef<OsStr>>(arguments: &[S]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_isobar")).args(arguments).output().expect("the command runs")
 }
 
+/// Runs the command: its exit code, what it prints, and what it says of errors.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = isobar(arguments);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }

@@ -46,7 +46,7 @@ fn objective(scene: &Scene) -> Objective {
 
 /// What is optimized: names, bounds, whether by the logarithm, and values away from those of the scene: turned about two
 /// axes, larger, softer and shifted.
-const DESIGN: [(&str, [f64; 2], bool, f64); 10] = [
+const DESIGN: [(&str, [f64; 2], bool, f64); 11] = [
     ("materials.foam.hydroelastic_modulus", [1e4, 1e6], true, 6e4),
     ("materials.foam.friction", [0.1, 1.0], false, 0.5),
     ("bodies.ball.geometries[0].scale", [0.9, 1.1], false, 1.02),
@@ -56,6 +56,7 @@ const DESIGN: [(&str, [f64; 2], bool, f64); 10] = [
     ("bodies.pad.geometries[0].shift[1]", [-0.01, 0.01], false, 0.003),
     ("joints.pad.shift", [-0.01, 0.01], false, 0.0005),
     ("joints.pad.friction", [0.0, 1.0], false, 0.4),
+    ("joints.pad.frame.shift[1]", [-0.01, 0.01], false, 0.002),
     ("bodies.wall.shift[0]", [-0.01, 0.01], false, -0.0005),
 ];
 
@@ -126,7 +127,7 @@ fn the_gradient_is_that_of_differences_away_from_the_scene() {
     // Another member needs the same variables.
     let other = [member(&scene, objective(&scene), named(&scene, &["gravity[2]"]), times.len() - 1)];
     let error = EnsembleProblem::new(&task, &other).cost(&x).expect_err("refused").to_string();
-    assert!(error.contains("member has a design of 1 variables, but the problem has 10"), "{error}");
+    assert!(error.contains("member has a design of 1 variables, but the problem has 11"), "{error}");
 }
 
 #[test]

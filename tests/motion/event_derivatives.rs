@@ -6,8 +6,10 @@ use nalgebra::Vector3;
 use crate::event_scenes::{
     GRAVITY, body_state, controlled, foam, geometry, lagged, lift_off, model, place, touch, up,
 };
+use crate::folder::Folder;
 use crate::moving_bodies::{CONTROLS, Pull, compliant, heap};
 
+use isobar::Scene;
 use isobar::contact::{ContactGeometry, ContactSettings};
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
@@ -244,6 +246,57 @@ fn rigid_surfaces_half_spaces_and_skirts_touch() {
     let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 0.1);
     let refused = rollout.find_events(&[touch(&model, 0)]);
     assert!(matches!(refused, Err(SimulationError::Event(EventError::Skirts { .. }))), "{refused:?}");
+}
+
+/// An arm of two links, swung up, whose hand comes to its highest point and falls to the floor: when, follows where its
+/// joints are and where their axes point, in the motion and at the event.
+#[test]
+fn events_of_links_follow_their_joints() {
+    let folder = Folder::new("events-of-links");
+    let scene = folder.file(
+        "scene.toml",
+        r#"
+gravity = [0, 0, -9.81]
+[materials.foam]
+hydroelastic_modulus = 1e5
+friction = 0.4
+[solver]
+kind = "rk4"
+time_step = 4e-3
+[[bodies]]
+name = "arm"
+mass = 0.4
+center_of_mass = [0.1, 0.01, 0.0]
+inertia = [[1e-3, 0, 0], [0, 2e-3, 0], [0, 0, 2e-3]]
+joint = { name = "shoulder", type = "revolute", axis = [0, -1, 0], translation = [0, 0, 0.2], rpy = [0.1, 0.05, -0.2], position = 0.3, velocity = 4.0 }
+[[bodies]]
+name = "hand"
+mass = 0.3
+center_of_mass = [0.02, 0.0, 0.01]
+inertia = [[1e-3, 0, 0], [0, 1e-3, 0], [0, 0, 1e-3]]
+joint = { name = "wrist", type = "revolute", parent = "arm", axis = [0, -1, 0], translation = [0.2, 0, 0], position = -0.2, velocity = 1.0, damping = 0.02 }
+[[bodies.geometries]]
+shape = { box = { size = [0.06, 0.05, 0.04] } }
+translation = [0.03, 0, 0]
+material = "foam"
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+rigid = true
+material = "foam"
+"#,
+    );
+    let scene = Scene::load(scene).expect("a scene");
+    let (model, settings) = (&scene.model, scene.simulation_settings().expect("settings"));
+    let of_joint = |p: &Parameter| matches!(p, Parameter::JointFrame { .. } | Parameter::JointAxis { .. });
+    let mut parameters: Vec<Parameter> = Parameter::places(model).into_iter().filter(of_joint).collect();
+    parameters.extend((0..4).map(|index| Parameter::InitialJoint { index }));
+    let hand = model.body_index("hand").expect("a body");
+    let rollout = Rollout::new(model, &scene.state, settings, 0.45);
+    let events = check(&rollout, &[up(hand), touch(model, 0)], &parameters, 1, "links");
+    assert!(events.len() >= 2, "{events:?}");
 }
 
 /// Several bodies in contact under controls, at generic states.

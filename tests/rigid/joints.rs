@@ -189,6 +189,8 @@ fn derivatives_through_links_are_those_of_differences() {
         Parameter::DriveStiffness { actuator: 0 },
         Parameter::GeometryPose { body: 3, geometry: 0, axis: 3 },
         Parameter::GeometryScale { body: 1, geometry: 0 },
+        Parameter::JointFrame { joint: 0, axis: 5 },
+        Parameter::JointAxis { joint: 0, axis: 1 },
     ];
     along(ComplementarityMethod::Lcp, &scene.model, &scene.state, (&[0.03, 5.0], &parameters));
 }
@@ -207,6 +209,9 @@ fn derivatives_through_an_arm_that_pushes_are_those_of_differences() {
         Parameter::GeometryPose { body: 3, geometry: 0, axis: 4 },
         Parameter::GeometryScale { body: 3, geometry: 0 },
         Parameter::FixedPose { body: 1, axis: 5 },
+        Parameter::JointFrame { joint: 0, axis: 5 },
+        Parameter::JointFrame { joint: 1, axis: 0 },
+        Parameter::JointAxis { joint: 0, axis: 0 },
     ];
     for method in [ComplementarityMethod::Lcp, ComplementarityMethod::Ncp] {
         along(method, &model, &state, (&[0.1, -0.2], &parameters));

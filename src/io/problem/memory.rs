@@ -13,8 +13,8 @@ const MOST_MEMORY: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 /// Numbers that a free body's state holds.
 const NUMBERS_OF_A_BODY: usize = 13;
 
-/// Checks that the steps until a time in s, which is in the `field` of the file, and their derivatives with respect to the values at knots,
-/// fit into memory.
+/// Checks that the steps until a time in s, which is in a field of the file, and their derivatives with respect to the
+/// values at knots, fit into memory.
 pub(in crate::io) fn check_memory(
     model: &Model,
     simulation: &SimulationSettings,

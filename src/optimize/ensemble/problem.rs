@@ -118,7 +118,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
             return Err(ProblemError::DesignCount { member: member.name.clone(), found, expected }.into());
         }
         let values = variables.values(x);
-        let (mut controls, mut parameters) = (member.controls.clone(), self.task.parameters.clone());
+        let mut parameters = self.task.parameters.clone();
         let ending = match variables.free_end().zip(variables.end_time(&values)) {
             Some((end, time)) => {
                 Some(end.at(time, settings, variables.knots().map_or(0, |knots| knots.optimized.len()))?)
@@ -126,9 +126,10 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
             None => None,
         };
         let ending = ending.as_ref();
-        if let Some(ending) = ending {
-            controls = controls.first(ending.steps);
-        }
+        let mut controls = match ending {
+            Some(ending) => member.controls.first(ending.steps),
+            None => member.controls.clone(),
+        };
         variables.put_controls(&values, ending, &mut controls);
         variables.put_parameters(&values, &mut parameters);
         let designed;

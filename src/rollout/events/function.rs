@@ -62,7 +62,7 @@ impl EventFunction {
     }
 
     /// Its derivatives with respect to parameters of the model while the state stays, in their order: those that
-    /// move the features on their bodies or in W.
+    /// move the features on their bodies or in W, or joints.
     pub fn by_parameters(
         &self,
         model: &Model,
@@ -89,6 +89,10 @@ impl EventFunction {
 
     /// Whether the function depends on a parameter of the model directly.
     fn follows(&self, parameter: &Parameter) -> bool {
+        // Frames and velocities of links at a state follow where joints are.
+        if parameter.takes_a_step() {
+            return true;
+        }
         let Self::Gap { pair, features } = self else { return false };
         let side = |wanted: (usize, usize)| pair.geometries().iter().position(|own| *own == wanted);
         match *parameter {
