@@ -5,8 +5,10 @@ use serde::Serialize;
 use super::sides::Side;
 
 /// Settings of the comparison of a derivative with differences.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckSettings {
+    /// Only parameters whose names contain one of these are checked; all where there are none.
+    pub only: Vec<String>,
     /// Largest step, relative to the scale of the parameter.
     pub largest_step: f64,
     /// Smallest step, relative to the scale of the parameter.
@@ -31,6 +33,7 @@ impl Default for CheckSettings {
     /// mesh and two knots of each load.
     fn default() -> Self {
         Self {
+            only: Vec::new(),
             largest_step: 1e-2,
             smallest_step: 1e-9,
             steps: 15,
@@ -39,6 +42,13 @@ impl Default for CheckSettings {
             places: true,
             vertices: 2,
         }
+    }
+}
+
+impl CheckSettings {
+    /// Whether a parameter of this name is to be checked.
+    pub(super) fn includes(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
     }
 }
 

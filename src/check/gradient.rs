@@ -17,8 +17,8 @@ pub struct CheckedParameter {
     pub scale: f64,
 }
 
-/// Compares the claimed gradient of a function with differences along each of its parameters in turn; a
-/// row for each. `at` and `gradient` are the function's argument and the derivatives with respect to it;
+/// Compares the claimed gradient of a function with differences along each of its parameters in turn (see
+/// [`CheckSettings::only`]); a row for each. `at` and `gradient` are the function's argument and the derivatives with respect to it;
 /// the report is in the units of the parameters.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub fn check_gradient<E: Send>(
 }
 
 /// Compares the claimed derivatives of several quantities, each a vector of components of one kind, with
-/// differences along each parameter in turn; a row for each component. `jacobian` has for each parameter
+/// differences along each parameter in turn (see [`CheckSettings::only`]); a row for each component. `jacobian` has for each parameter
 /// the derivatives of all that `function` returns; otherwise as [`check_gradient`].
 ///
 /// # Errors
@@ -83,7 +83,8 @@ pub fn check_jacobian<E: Send>(
         Ok(rows.collect::<Vec<_>>())
     };
     // Gathered in order first, so that the error is the same on any number of threads.
-    let rows = parameters.par_iter().enumerate().map(one).collect::<Vec<Result<_, E>>>();
+    let included = parameters.par_iter().enumerate().filter(|(_, parameter)| settings.includes(&parameter.name));
+    let rows = included.map(one).collect::<Vec<Result<_, E>>>();
     let rows = rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat();
     Ok(GradientReport { rows, ways: Vec::new(), allowed_undecided: settings.undecided })
 }

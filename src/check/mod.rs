@@ -12,6 +12,7 @@ mod component;
 mod contact_events;
 mod differences;
 mod gradient;
+mod gradient_ways;
 mod influential;
 mod instability;
 mod kinks;
@@ -35,6 +36,8 @@ pub use comparison::{CheckSettings, Comparison, Differences, Verdict};
 pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
 pub use report::{GradientReport, ReportRow, Way};
+#[cfg(feature = "cli")]
+pub(crate) use gradient_ways::{GradientWay, compare_gradients};
 #[cfg(feature = "cli")]
 pub(crate) use report_text::{ADVICE, Advice};
 pub use scene::check_scene;

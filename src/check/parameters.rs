@@ -47,6 +47,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             };
             (Varied::Control(i), name, 0.0)
         }));
+        parameters.retain(|(_, name, _)| settings.includes(name));
         Ok(parameters)
     }
 

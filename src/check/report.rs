@@ -19,7 +19,7 @@ pub struct ReportRow {
     pub comparison: Comparison,
 }
 
-/// One way of making derivatives, compared with dual numbers.
+/// One way of making derivatives, compared with those that differences judge.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
     /// What it is.
@@ -47,7 +47,7 @@ pub struct Way {
 pub struct GradientReport {
     /// One row per derivative.
     pub rows: Vec<ReportRow>,
-    /// The other ways that the same derivatives are made in, of a scene.
+    /// The other ways that the same derivatives are made in, of a scene or a problem.
     pub ways: Vec<Way>,
     /// The part of the rows that may be undecided (see [`CheckSettings::undecided`]).
     pub allowed_undecided: f64,

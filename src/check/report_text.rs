@@ -82,9 +82,24 @@ impl Advice {
 impl ReportRow {
     /// What was differentiated, with its component.
     pub(crate) fn name(&self) -> String {
-        match self.component.is_empty() {
-            true => self.quantity.clone(),
-            false => format!("{}, {}", self.quantity, self.component),
+        named(&self.quantity, &self.component)
+    }
+}
+
+/// A quantity with its component, if it has several.
+fn named(quantity: &str, component: &str) -> String {
+    match component.is_empty() {
+        true => quantity.to_owned(),
+        false => format!("{quantity}, {component}"),
+    }
+}
+
+impl Way {
+    /// What is differentiated where it is worst, and with respect to what.
+    pub(crate) fn place(&self) -> String {
+        match self.worst > 0.0 {
+            true => format!("{} with respect to {}", named(&self.quantity, &self.component), self.parameter),
+            false => "equal".to_owned(),
         }
     }
 }
@@ -107,15 +122,12 @@ impl GradientReport {
         if self.ways.is_empty() {
             return Ok(());
         }
-        let title = "ways, against dual numbers";
+        let title = "other ways, against these";
         let width = self.ways.iter().map(|way| way.way.chars().count()).fold(title.len(), usize::max);
         writeln!(f, "{title:width$}  {:>8}  {:>8}  {:>8}  where", "compared", "disagree", "worst")?;
-        for Way { way, compared, disagreeing, worst, quantity, component, parameter } in &self.ways {
+        for shown @ Way { way, compared, disagreeing, worst, .. } in &self.ways {
             write!(f, "{way:width$}  {compared:>8}  {disagreeing:>8}  {worst:>8.1e}  ")?;
-            match *worst > 0.0 {
-                true => writeln!(f, "{quantity}, {component} with respect to {parameter}")?,
-                false => writeln!(f, "equal")?,
-            }
+            writeln!(f, "{}", shown.place())?;
         }
         Ok(())
     }

@@ -145,5 +145,5 @@ pub(super) fn settings_for(parameter: &Varied, settings: &CheckSettings) -> Chec
         Varied::Parameter(Parameter::Gravity { .. }) => SMALLEST_STEP_OF_GRAVITY.min(settings.largest_step),
         _ => settings.smallest_step,
     };
-    CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..*settings }
+    CheckSettings { smallest_step: smallest.max(settings.smallest_step), ..settings.clone() }
 }

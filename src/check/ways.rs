@@ -39,16 +39,16 @@ const PART_BESIDE: f64 = 1e-3;
 /// Sums of components of a state, with their derivatives: a row for each, a column for each parameter.
 #[derive(Clone)]
 pub(super) struct Rows {
-    names: Vec<[String; 2]>,
+    pub names: Vec<[String; 2]>,
     pub derivatives: DMatrix<f64>,
     /// The largest sensitivity that each has had on the way. Friction may leave little of one, but rounding
     /// stays.
     pub largest: Vec<f64>,
 }
 
-/// Derivatives that were made in one way, and those in dual numbers that they are held against.
+/// Derivatives that were made in one way, and those that they are held against.
 pub(super) struct MadeWay {
-    name: String,
+    pub name: String,
     pub found: DMatrix<f64>,
     pub expected: Arc<Rows>,
 }
@@ -116,7 +116,8 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     ) -> Result<Vec<(Way, Option<ReportRow>)>, SimulationError> {
         let scales: Vec<f64> = parameters.iter().map(|parameter| self.scale_of(parameter)).collect();
         let made = self.made_in_every_way(parameters, &scales)?;
-        Ok(made.iter().map(|way| compare_way(way, parameters, &scales)).collect())
+        let names: Vec<&str> = parameters.iter().map(|(_, name, _)| name.as_str()).collect();
+        Ok(made.iter().map(|way| compare_way(way, &names, &scales)).collect())
     }
 
     /// The derivatives that every other way gives, of as many components or weighted sums as it is good for.
@@ -223,10 +224,10 @@ fn weightings(largest: &[f64]) -> Vec<Vec<f64>> {
     (0..WEIGHTINGS).map(|k| largest.iter().enumerate().map(|at| weight(at, k)).collect()).collect()
 }
 
-/// Compares what a way gives with what dual numbers give.
+/// Compares what a way gives with what was held against differences.
 pub(super) fn compare_way(
     MadeWay { name, found, expected }: &MadeWay,
-    parameters: &[CheckedValue],
+    parameters: &[&str],
     scales: &[f64],
 ) -> (Way, Option<ReportRow>) {
     let mut worst = (0, 0, 0.0_f64);
@@ -249,12 +250,12 @@ pub(super) fn compare_way(
     }
     let (row, column, off) = worst;
     let [quantity, component] = expected.names.get(row).cloned().unwrap_or_default();
-    let parameter = parameters.get(column).map(|(_, name, _)| name.clone()).unwrap_or_default();
+    let parameter = parameters.get(column).copied().unwrap_or_default().to_owned();
     let disagreement = || {
         let (way, dual) = (found[(row, column)], expected.derivatives[(row, column)]);
         let larger = way.abs().max(dual.abs());
         let note = format!(
-            "{name}: {disagreeing} of {} derivatives disagree with dual numbers, this one by {off:.1e} of the component's largest sensitivity",
+            "{name}: {disagreeing} of {} derivatives disagree, this one by {off:.1e} of the component's largest sensitivity",
             found.len()
         );
         let comparison = Comparison {

@@ -62,10 +62,11 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
     let mut bar: Option<ProgressBar> = None;
     let mut outcomes = Vec::with_capacity(candidates.len());
     let mut scores = Vec::with_capacity(candidates.len());
+    let mut all_measured = Vec::with_capacity(candidates.len());
     for candidate in &candidates {
         let [own, predicted] = [&candidate.file, &candidate.prediction].map(FitFile::measurements);
         let (own, predicted) = (own?, predicted?);
-        // Parameters that the scene does not have are bad input, whatever the fits do.
+        // Parameters that the scene does not have are bad input, whatever the fits do: told before the first of them.
         candidate.file.identification_of(own.clone())?;
         measured = own.len();
         if measured < 2 {
@@ -78,7 +79,10 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
                 ),
             }));
         }
-        let parts = folds(measured, rounds);
+        all_measured.push((own, predicted));
+    }
+    for (candidate, (own, predicted)) in candidates.iter().zip(all_measured) {
+        let parts = folds(own.len(), rounds);
         let bar = bar.get_or_insert_with(|| of_parts(candidates.len() * parts.len(), "fits"));
         let result = held_out(candidate, own, &predicted, &parts, bar);
         // Rounds that a model that failed did not come to are done too.

@@ -4,22 +4,17 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use argmin::core::CostFunction;
 use clap::Args;
 
 use super::gradient_check_fit::check_fit;
+use super::gradient_check_problem::check_problem;
 use super::gradient_page::gradient_page;
 use super::messages::text_output;
-use super::optimize::{problem, saved_variables};
-use super::optimize_shared::failed;
 use super::outputs::{check_outputs, print_json};
 use super::recordings::check_page;
 use super::{Error, load_scene, print_motion_warnings, print_warnings};
-use crate::check::{
-    CheckSettings, CheckedParameter, GradientReport, Verdict, check_gradient, check_scene, tightest_first,
-};
+use crate::check::{CheckSettings, GradientReport, Verdict, check_scene};
 use crate::io::reference::FileKind;
-use crate::io::{OptimizedControl, ProblemEnsemble, ProblemFile};
 use crate::report::write_page;
 use crate::rollout::SimulationError;
 
@@ -41,6 +36,9 @@ pub(super) struct GradientCheckArguments {
     /// Part of the derivatives that may be undecided in a check that passes
     #[arg(long, value_name = "PART", default_value_t = 0.02)]
     undecided: f64,
+    /// Check only with respect to parameters whose names contain this (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
     /// Of a scene: vertices of each mesh to check, with the extents there, and knots of each load; those are taken that
     /// matter
     #[arg(long, value_name = "COUNT", default_value_t = 2)]
@@ -82,11 +80,12 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     )?;
     let GradientCheckArguments { tolerance, undecided, vertices, no_places, .. } = *arguments;
     let places = !no_places;
-    let settings = CheckSettings { tolerance, undecided, vertices, places, ..Default::default() };
+    let only = arguments.only.clone();
+    let settings = CheckSettings { only, tolerance, undecided, vertices, places, ..Default::default() };
     let file = &arguments.file;
     match FileKind::of(file)? {
         FileKind::Scene => {}
-        FileKind::Problem => return report(arguments, file, check_problem(arguments, &settings)?),
+        FileKind::Problem => return report(arguments, file, check_problem(file, &arguments.at, &settings)?),
         FileKind::Fit => return report(arguments, file, check_fit(file, &arguments.at, &settings)?),
     }
     if let Some(at) = arguments.at.first() {
@@ -119,104 +118,15 @@ pub(super) fn run(arguments: &GradientCheckArguments) -> Result<(), Error> {
     report(arguments, &scene.path, checked)
 }
 
-/// The gradient of a problem's cost, at the start and at whatever was asked for.
-fn check_problem(
-    arguments: &GradientCheckArguments,
-    settings: &CheckSettings,
-) -> Result<GradientReport, Error> {
-    let mut file = ProblemFile::load(&arguments.file)?;
-    print_warnings(&file.scene.warnings);
-    let digest = file.digest();
-    if let Some(ensemble) = file.ensemble.take() {
-        return check_ensemble(arguments, &file, ensemble, &digest, settings);
-    }
-    solve_tightly(&mut file)?;
-    let file = file;
-    let problem = problem(&file)?;
-    let failed = |error| failed(&file, error);
-    let start = problem.variables(&file.start).map_err(failed)?;
-    let mut points = vec![("cost at the start".to_owned(), start)];
-    for path in &arguments.at {
-        let x = saved_variables(path, &digest, points[0].1.len())?;
-        points.push((format!("cost at {}", path.display()), x));
-    }
-    let parameters = values_at_knots(&file);
-    let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
-    for (name, x) in points {
-        let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
-        let cost = |x: &[f64]| problem.cost_alone(x);
-        let checked = check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
-        all.rows.extend(checked.rows);
-    }
-    Ok(all)
-}
-
-/// The values of commands at knots.
-fn values_at_knots(file: &ProblemFile) -> Vec<CheckedParameter> {
-    let parameter = |time: &f64, control: &OptimizedControl| CheckedParameter {
-        name: format!("{} at {time:.6} s", control.name),
-        unit: control.range.scale,
-        scale: control.range.scale,
-    };
-    let knots = file.knots.times().iter();
-    knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control))).collect()
-}
-
-/// The gradient of an ensemble's cost, at the start and at whatever was asked for.
-fn check_ensemble(
-    arguments: &GradientCheckArguments,
-    file: &ProblemFile,
-    mut ensemble: ProblemEnsemble,
-    digest: &str,
-    settings: &CheckSettings,
-) -> Result<GradientReport, Error> {
-    let failed = |error| failed(file, error);
-    let start = ensemble.task.variables.from_values(&ensemble.start);
-    for method in tightest_first(ensemble.task.settings.integrator) {
-        ensemble.task.settings.integrator = method;
-        if ensemble.problem().member_costs(&start).iter().all(Result::is_ok) {
-            break;
-        }
-    }
-    let mut points = vec![("cost at the start".to_owned(), start)];
-    for path in &arguments.at {
-        let x = saved_variables(path, digest, points[0].1.len())?;
-        points.push((format!("cost at {}", path.display()), x));
-    }
-    let mut parameters = values_at_knots(file);
-    // The variable of a logarithm is one: steps of differences are relative to the parameter itself.
-    parameters.extend(ensemble.task.variables.numbers().map(|(name, range, log)| CheckedParameter {
-        name: if log { format!("ln {name}") } else { name.to_owned() },
-        unit: if log { 1.0 } else { range.scale },
-        scale: if log { 1.0 } else { range.scale },
-    }));
-    let problem = ensemble.problem();
-    let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
-    for (name, x) in points {
-        let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
-        let cost = |x: &[f64]| problem.cost(&x.to_vec());
-        let checked = check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
-        all.rows.extend(checked.rows);
-    }
-    Ok(all)
-}
-
-/// Lets implicit steps be solved as tightly as they can be at the start, so that differences of
-/// the cost have little noise.
-fn solve_tightly(file: &mut ProblemFile) -> Result<(), Error> {
-    for method in tightest_first(file.simulation.integrator) {
-        file.simulation.integrator = method;
-        let problem = problem(file)?;
-        let solved = problem.variables(&file.start).and_then(|start| problem.cost_alone(&start));
-        if solved.is_ok() {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Prints a report; an error if a derivative is wrong, or too many are undecided.
 fn report(arguments: &GradientCheckArguments, path: &Path, report: GradientReport) -> Result<(), Error> {
+    if report.rows.is_empty() && !arguments.only.is_empty() {
+        return Err(Error::Argument {
+            name: "only",
+            found: arguments.only.join(", "),
+            allowed: "a part of a parameter's name, as the table without it has them",
+        });
+    }
     let (wrong, undecided, count) = (report.count(Verdict::Wrong), report.undecided(), report.rows.len());
     let is_undecided = report.is_undecided();
     let shown = if arguments.all || arguments.json { report } else { report.worst_components() };

@@ -72,14 +72,13 @@ fn legend() -> Table {
 /// The other ways that the derivatives are made in.
 fn ways(report: &GradientReport) -> Table {
     let row = |way: &Way| {
-        let place = format!("{}, {} with respect to {}", way.quantity, way.component, way.parameter);
-        let place = if way.worst > 0.0 { place } else { "equal".to_owned() };
+        let place = way.place();
         let worst = format!("{:.1e}", way.worst);
         vec![way.way.clone(), way.compared.to_string(), way.disagreeing.to_string(), worst, place]
     };
     let columns = ["way", "compared", "disagree", "worst, of the largest sensitivity", "where"];
     Table {
-        title: "Ways, against dual numbers".to_owned(),
+        title: "Other ways, against these".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: report.ways.iter().map(row).collect(),
     }

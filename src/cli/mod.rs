@@ -17,6 +17,7 @@ mod fit_resume;
 mod gradient_charts;
 mod gradient_check;
 mod gradient_check_fit;
+mod gradient_check_problem;
 mod gradient_page;
 mod help;
 mod init;

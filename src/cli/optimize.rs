@@ -78,7 +78,7 @@ struct OptimizeReport {
 const RESULTS: [&str; 5] = ["commands.toml", "policy.json", "trajectory.csv", "result.json", "run.json"];
 
 /// The problem of a file.
-type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
+pub(super) type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
 
 /// Optimizes, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {

@@ -26,7 +26,7 @@ use crate::rollout::ControlLaw;
 /// The files of a result, besides its checkpoint.
 const RESULTS: [&str; 4] = ["controllers.toml", "trajectory.csv", "result.json", "run.json"];
 
-type Problem<'e> = EnsembleProblem<'e, ControlLaw, Objective>;
+pub(super) type Problem<'e> = EnsembleProblem<'e, ControlLaw, Objective>;
 
 /// A parameter that was optimized.
 #[derive(Debug, Serialize)]
@@ -182,7 +182,7 @@ fn cost_parts(
 }
 
 /// The part of each term in the cost, its mean over the members.
-fn mean_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<Vec<f64>, Error> {
+pub(super) fn mean_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<Vec<f64>, Error> {
     let members = problem.members();
     let one = |i: usize| problem.at_moments(x, i, |moments| members[i].residuals.parts(moments));
     let all: Vec<_> = (0..members.len()).into_par_iter().map(one).collect();

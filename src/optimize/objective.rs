@@ -124,6 +124,12 @@ impl Objective {
         &self.terms
     }
 
+    /// Each term by itself, in order: the objective is their sum.
+    pub fn separate_terms(&self) -> Vec<Self> {
+        let terms = self.terms.iter().zip(&self.measured);
+        terms.map(|(term, measured)| Self { terms: vec![term.clone()], measured: vec![measured.clone()] }).collect()
+    }
+
     /// The part of each term in the cost of a trajectory, in order.
     pub fn parts(&self, moments: &[Moment]) -> Vec<f64> {
         let mut parts = vec![0.0; self.terms.len()];

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::fit::GOOD;
+use crate::fit::{GOOD, coarse};
 use crate::folder::Folder;
 use crate::{isobar, text};
 
@@ -27,9 +27,8 @@ starts = "recorded"
 
 /// The example's four throws and no indentation, with these candidates.
 fn throws(folder: &Folder, candidates: &str) -> std::path::PathBuf {
-    for throw in ["throw_2.csv", "throw_3.csv"] {
-        fs::copy(format!("examples/fit_ball/data/{throw}"), folder.0.join("data").join(throw))
-            .expect("there");
+    for (file, content) in &coarse().1 {
+        folder.file(&format!("data/{file}"), content);
     }
     let (before, rest) = GOOD.split_once("[[indentations]]").expect("indentations");
     let (_, after) = rest.split_once("[[trajectories]]").expect("trajectories");
@@ -67,7 +66,7 @@ fn models_are_compared_by_what_they_predict() {
 #[test]
 fn a_model_that_cannot_be_simulated_comes_last() {
     let folder = Folder::with_example("compare_failed");
-    let scene = fs::read_to_string("examples/fit_ball/scene.toml").expect("there");
+    let scene = &coarse().0;
     // So light that it flies away.
     let light = scene.replace("mass = 0.1", "mass = 1e-9").replace("2.5e-4", "5e-3");
     folder.file("light.toml", light);

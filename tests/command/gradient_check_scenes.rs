@@ -182,6 +182,9 @@ fn scenes_pass() {
         fs::write(&path, format!("{MATERIALS}{scene}")).expect("a file for the test");
         // What cannot be told is counted here, scene by scene.
         let mut arguments = vec!["gradient-check", "--json", "--undecided", "1", text(&path)];
+        if !name.ends_with("long steps") {
+            arguments.extend(["--steps", "8"]);
+        }
         if !WITH_SHAPES.contains(&name) {
             arguments.extend(["--no-places", "--vertices", "0"]);
         }

@@ -263,10 +263,10 @@ fn energy_error(folder: &Folder, time_step: f64) -> (f64, usize) {
 #[test]
 fn a_ball_that_bounces_by_laws_keeps_its_energy() {
     let folder = Folder::new("bouncing-laws");
-    let [coarse, fine] = [1e-3, 2.5e-4].map(|time_step| energy_error(&folder, time_step));
+    let [coarse, fine] = [1e-3, 5e-4].map(|time_step| energy_error(&folder, time_step));
     println!("energy off by {coarse:?} {fine:?}");
     assert!(fine.1 >= 2);
-    let order = (coarse.0 / fine.0).ln() / 4f64.ln();
+    let order = (coarse.0 / fine.0).ln() / 2f64.ln();
     assert!(order > 2.0 && fine.0 < 1e-6, "order {order:.2}: {coarse:?} {fine:?}");
 }
 

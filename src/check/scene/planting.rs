@@ -209,8 +209,9 @@ fn errors_planted_in_every_way_of_making_a_gradient_are_found() {
         let check = SceneCheck::new(&rollout, STEPS, &controls).unwrap();
         let parameters = check.parameters(&CheckSettings::default()).unwrap();
         let scales: Vec<f64> = parameters.iter().map(|parameter| check.scale_of(parameter)).collect();
+        let names: Vec<&str> = parameters.iter().map(|(_, name, _)| name.as_str()).collect();
         for (w, mut way) in check.made_in_every_way(&parameters, &scales).unwrap().into_iter().enumerate() {
-            let (right, row) = compare_way(&way, &parameters, &scales);
+            let (right, row) = compare_way(&way, &names, &scales);
             assert!(right.disagreeing == 0 && row.is_none(), "scene {number}, {}: {row:?}", right.way);
             if number == 0 {
                 found.push((right.way, 0));
@@ -231,7 +232,7 @@ fn errors_planted_in_every_way_of_making_a_gradient_are_found() {
                 planted += 1;
                 let size = if planted % 2 == 0 { 1e-4 } else { 1e-2 };
                 way.found[at] *= 1.0 + size;
-                let (told, row) = compare_way(&way, &parameters, &scales);
+                let (told, row) = compare_way(&way, &names, &scales);
                 let parameter = row.map(|row| row.parameter);
                 found[w].1 +=
                     usize::from(told.disagreeing == 1 && parameter == Some(parameters[at.1].1.clone()));

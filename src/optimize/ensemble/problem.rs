@@ -235,6 +235,22 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
     /// # Panics
     /// When there is no such member.
     pub fn member_gradient(&self, x: &[f64], member: usize) -> Result<CostAndGradient, Error> {
+        self.member_gradient_of(&self.members[member].residuals, x, member)
+    }
+
+    /// As [`Self::member_gradient`], of half the squares of other residuals on the same motion.
+    ///
+    /// # Errors
+    /// When the motion cannot be simulated or differentiated.
+    ///
+    /// # Panics
+    /// When there is no such member.
+    pub fn member_gradient_of<S: TrajectoryResiduals>(
+        &self,
+        residuals: &S,
+        x: &[f64],
+        member: usize,
+    ) -> Result<CostAndGradient, Error> {
         self.counter.count_rollout();
         self.counter.count_gradient();
         let own = &self.members[member];
@@ -243,11 +259,11 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
             let parameters = design.parameters();
             let (found, ending) = match ending {
                 None => {
-                    let loss = HalfSquares(&own.residuals);
+                    let loss = HalfSquares(residuals);
                     (closed.loss_gradient(&loss, parameters, Checkpoints::All)?, None)
                 }
                 Some(ending) => {
-                    let loss = LossToEnd::new(&own.residuals, ending);
+                    let loss = LossToEnd::new(residuals, ending);
                     let found = closed.loss_gradient(&loss, parameters, Checkpoints::All)?;
                     (found, Some((ending, loss.by_end(&closed.rollout)?)))
                 }

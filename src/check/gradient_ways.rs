@@ -1,0 +1,102 @@
+//! Gradients of one number that are made in several ways, held against the one that differences judge.
+
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+
+use super::gradient::CheckedParameter;
+use super::report::GradientReport;
+use super::ways::{MadeWay, Rows, compare_way};
+
+/// A gradient that was made in another way.
+#[derive(Debug)]
+pub(crate) struct GradientWay {
+    /// What it is called.
+    pub name: String,
+    /// The derivatives: one for each parameter, or one for each direction.
+    pub derivatives: Vec<f64>,
+    /// Directions in the space of all parameters, if derivatives are along these.
+    pub directions: Option<Vec<Vec<f64>>>,
+}
+
+/// Compares the gradients of one number that other ways give with the sum of those of its terms, and adds to a report
+/// how far each is from it, and a row for each that disagrees. Where terms cancel, as at an optimum, rounding
+/// is that of the terms: `terms` has the gradient of each.
+pub(crate) fn compare_gradients(
+    quantity: &str,
+    parameters: &[CheckedParameter],
+    terms: &[Vec<f64>],
+    ways: &[GradientWay],
+    report: &mut GradientReport,
+) {
+    let sum = |size: fn(f64) -> f64| -> Vec<f64> {
+        (0..parameters.len()).map(|i| terms.iter().map(|term| size(term[i])).sum()).collect()
+    };
+    let (gradient, sizes) = (sum(|by| by), sum(f64::abs));
+    // In the unit of the function's arguments.
+    let scales: Vec<f64> = parameters.iter().map(|parameter| parameter.scale / parameter.unit).collect();
+    let largest = sizes.iter().zip(&scales).map(|(by, scale)| by * scale).fold(0.0, f64::max);
+    for GradientWay { name, derivatives, directions } in ways {
+        let along = |direction: &Vec<f64>| dot(&gradient, direction);
+        // Each by itself: one row, a column for each.
+        let expected: Vec<f64> = match directions {
+            None => gradient.clone(),
+            Some(directions) => directions.iter().map(along).collect(),
+        };
+        let names: Vec<String> = match directions {
+            None => parameters.iter().map(|parameter| parameter.name.clone()).collect(),
+            Some(directions) => (0..directions.len()).map(|k| format!("all, along direction {k}")).collect(),
+        };
+        let (scales, largest) = match directions {
+            None => (scales.clone(), largest),
+            Some(directions) => {
+                let size = |direction: &Vec<f64>| sizes.iter().zip(direction).map(|(by, v)| by * v.abs()).sum();
+                (vec![1.0; directions.len()], directions.iter().map(size).fold(0.0, f64::max))
+            }
+        };
+        let rows = Rows {
+            names: vec![[quantity.to_owned(), String::new()]],
+            derivatives: DMatrix::from_row_slice(1, expected.len(), &expected),
+            largest: vec![largest],
+        };
+        let found = DMatrix::from_row_slice(1, derivatives.len(), derivatives);
+        let made = MadeWay { name: format!("{quantity}, {name}"), found, expected: Arc::new(rows) };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (way, row) = compare_way(&made, &names, &scales);
+        report.ways.push(way);
+        report.rows.extend(row);
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Verdict;
+
+    #[test]
+    fn ways_that_differ_by_more_than_rounding_of_the_terms_are_wrong() {
+        let parameter = |name: &str| CheckedParameter { name: name.into(), unit: 1.0, scale: 1.0 };
+        let parameters = [parameter("x"), parameter("y")];
+        // The terms cancel with respect to x.
+        let terms = [vec![3.0, 1.0], vec![-3.0 + 1e-12, 1.0]];
+        let way = |derivatives: Vec<f64>, directions| GradientWay { name: "sweep".into(), derivatives, directions };
+        let compared = |ways: &[GradientWay]| {
+            let mut report = GradientReport::default();
+            compare_gradients("f", &parameters, &terms, ways, &mut report);
+            report
+        };
+        let directions = Some(vec![vec![1.0, 1.0], vec![0.5, -1.0]]);
+        let right = compared(&[way(vec![1.1e-12, 2.0], None), way(vec![2.0, -2.0], directions.clone())]);
+        assert_eq!((right.ways.len(), right.rows.len()), (2, 0), "{right}");
+        assert!(right.ways[0].worst > 0.0 && right.ways[0].worst < 1e-12);
+        let wrong = compared(&[way(vec![1e-7, 2.0], None), way(vec![2.0, -2.0 + 1e-7], directions)]);
+        assert_eq!(wrong.ways.iter().map(|way| way.disagreeing).collect::<Vec<_>>(), [1, 1]);
+        assert_eq!(wrong.count(Verdict::Wrong), 2);
+        assert_eq!(wrong.rows[0].parameter, "x");
+        assert!(wrong.rows[1].parameter.contains("direction 1"), "{wrong}");
+    }
+}
