@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contact::own_law::OwnLaw;
+use crate::scalar::Scalar;
 
 /// How the contact surface is cut into faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +59,7 @@ pub enum FrictionRegularization {
 
 /// What a contact query computes, and with which laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactSettings {
+pub struct ContactSettings<T = f64> {
     /// How the contact surface is cut into faces.
     pub surface: SurfaceRepresentation,
     /// Which faces count.
@@ -71,11 +72,11 @@ pub struct ContactSettings {
     /// How friction depends on the slip velocity.
     pub friction_regularization: FrictionRegularization,
     /// Regularization velocity v_s of friction, m/s; positive.
-    pub stiction_velocity: f64,
+    pub stiction_velocity: T,
     /// The bristle length ℓ, m: with it what sticks stays where it is, instead of creeping at a part of the
     /// stiction velocity v_s. It is damped over the time ℓ/v_s. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the
     /// state. Steps of the contact model Lagged alone have bristles. Positive.
-    pub bristle_length: Option<f64>,
+    pub bristle_length: Option<T>,
     /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.
     /// Polygons always use their centroid.
     pub quadrature_order: u8,
@@ -98,5 +99,47 @@ impl Default for ContactSettings {
             quadrature_order: 2,
             law: None,
         }
+    }
+}
+
+impl<T: Copy> ContactSettings<T> {
+    /// The same settings with `f` applied to the numbers that may carry derivatives.
+    pub fn map<U>(&self, mut f: impl FnMut(T) -> U) -> ContactSettings<U> {
+        let Self {
+            surface,
+            face_filter,
+            dissipation_model,
+            positive_part_width,
+            friction_regularization,
+            stiction_velocity,
+            bristle_length,
+            quadrature_order,
+            law,
+        } = *self;
+        ContactSettings {
+            surface,
+            face_filter,
+            dissipation_model,
+            positive_part_width,
+            friction_regularization,
+            stiction_velocity: f(stiction_velocity),
+            bristle_length: bristle_length.map(f),
+            quadrature_order,
+            law,
+        }
+    }
+}
+
+impl<T: Scalar> ContactSettings<T> {
+    /// The same settings without derivatives.
+    pub(crate) fn real(&self) -> ContactSettings {
+        self.map(|x| x.real())
+    }
+}
+
+impl ContactSettings {
+    /// The same settings in another scalar, without derivatives.
+    pub(crate) fn lift<T: Scalar>(&self) -> ContactSettings<T> {
+        self.map(T::from)
     }
 }

@@ -9,7 +9,7 @@ use super::model::Model;
 use super::pair::{GeometryPair, collider};
 use crate::contact::{
     ContactPair, ContactPatch, DifferentiatedIntegrals, KnownAnswer, LocalJacobian, Workspace,
-    contact_energy, contact_jacobian, contact_lifted_with,
+    contact, contact_energy, contact_jacobian, contact_lifted_with,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -123,8 +123,11 @@ fn patch<T: Scalar>(
     known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Option<ContactPatch<T>> {
     // The pairs of a model can touch: it has checked them.
-    with_pair(model, frames, pair, |query| contact_lifted_with(query, &model.contact, workspace, known))
-        .unwrap_or_default()
+    with_pair(model, frames, pair, |query| match model.contact_varies {
+        false => contact_lifted_with(query, &model.contact.real(), workspace, known),
+        true => contact(query, &model.contact, workspace),
+    })
+    .unwrap_or_default()
 }
 
 /// The contact between two bodies, summed over their geometries.

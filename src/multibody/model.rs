@@ -37,7 +37,9 @@ pub struct Model<T = f64> {
     pub(crate) materials: Vec<NamedMaterial<T>>,
     pub(crate) gravity: Vector3<T>,
     pub(crate) loads: Vec<Load<T>>,
-    pub(crate) contact: ContactSettings,
+    pub(crate) contact: ContactSettings<T>,
+    /// Whether the settings of contact carry derivatives.
+    pub(crate) contact_varies: bool,
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
@@ -100,7 +102,7 @@ impl<T> Model<T> {
     }
 
     /// The settings of contact queries.
-    pub fn contact(&self) -> &ContactSettings {
+    pub fn contact(&self) -> &ContactSettings<T> {
         &self.contact
     }
 
@@ -132,7 +134,8 @@ impl<T: Scalar> Model<T> {
                 .collect(),
             gravity: lift_vector(&m.gravity),
             loads: m.loads.iter().map(Load::lift).collect(),
-            contact: m.contact,
+            contact: m.contact.lift(),
+            contact_varies: false,
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
             rigid_pairs: m.rigid_pairs.clone(),
@@ -158,7 +161,8 @@ impl<T: Scalar> Model<T> {
                 .collect(),
             gravity: real_vector(&self.gravity),
             loads: self.loads.iter().map(Load::real).collect(),
-            contact: self.contact,
+            contact: self.contact.real(),
+            contact_varies: false,
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
             rigid_pairs: self.rigid_pairs.clone(),

@@ -108,6 +108,7 @@ impl ModelBuilder {
             gravity,
             loads,
             contact,
+            contact_varies: false,
             apart,
             pairs,
             rigid_pairs,

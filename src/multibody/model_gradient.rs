@@ -434,6 +434,8 @@ impl<'m> DifferentiatedModel<'m> {
             | Parameter::FixedPose { .. }
             | Parameter::JointFrame { .. }
             | Parameter::JointAxis { .. }
+            | Parameter::StictionVelocity
+            | Parameter::BristleLength
             | Parameter::Load { .. } => 0.0,
         }
     }

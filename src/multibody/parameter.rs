@@ -194,6 +194,11 @@ pub enum Parameter {
         /// About x, y or z: 0 to 2.
         axis: usize,
     },
+    /// The stiction velocity of contact, m/s (see [`ContactSettings`](crate::contact::ContactSettings)). Steps take it as
+    /// they take [`Parameter::JointFrame`]. See [`Parameter::of_contact`].
+    StictionVelocity,
+    /// The bristle length, m, of a model that has one; taken as the stiction velocity.
+    BristleLength,
     /// The extent at a vertex of a compliant geometry's mesh: the pressure there over the hydroelastic
     /// modulus. With a pressure law it is the law's value f(ε), not the ε that the law was applied to
     /// ([`ExtentSource`](crate::field::ExtentSource) leads from the one to the other). See [`Parameter::extents`].
@@ -268,7 +273,11 @@ impl Parameter {
 
     /// Whether the derivatives of a step with respect to the parameter are those of a step in dual numbers.
     pub(crate) fn takes_a_step(&self) -> bool {
-        matches!(self, Self::JointFrame { .. } | Self::JointAxis { .. })
+        match self {
+            Self::JointFrame { .. } | Self::JointAxis { .. } => true,
+            Self::StictionVelocity | Self::BristleLength => true,
+            _ => false,
+        }
     }
 
     /// Whether the parameter moves the initial state, and leaves the model as it is.

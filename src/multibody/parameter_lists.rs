@@ -67,6 +67,14 @@ impl Parameter {
         places
     }
 
+    /// The settings of contact that have derivatives: the stiction velocity and, where there is one, the bristle
+    /// length; none of a model without compliant pairs. They matter in addition to [`Parameter::all`].
+    pub fn of_contact(model: &Model) -> Vec<Parameter> {
+        let all = [Self::StictionVelocity, Self::BristleLength];
+        let exists = |parameter: &Self| !model.pairs.is_empty() && parameter.value(model).is_ok();
+        all.into_iter().filter(exists).collect()
+    }
+
     /// The values at all knots of the loads, three for each knot. They matter in addition to [`Parameter::all`].
     pub fn load_knots(model: &Model) -> Vec<Parameter> {
         of_loads(model, |part| matches!(part, LoadPart::Knot(_)))
@@ -82,7 +90,7 @@ impl Parameter {
     /// Relaxation times are not among them, since they matter with one contact model only: see
     /// [`Parameter::relaxation_times`]. Nor are the numbers of meshes, of which there are many: see
     /// [`Parameter::vertices`], [`Parameter::extents`] and, for loads that are given by knots, [`Parameter::load_knots`]. Nor are poses on bodies, of fixed bodies and of joints: see
-    /// [`Parameter::places`].
+    /// [`Parameter::places`]; nor settings of contact: see [`Parameter::of_contact`].
     pub fn all(model: &Model) -> Vec<Parameter> {
         let mut parameters = Vec::new();
         for (body, _, _) in model.free_bodies() {

@@ -70,6 +70,8 @@ impl Parameter {
             Self::JointAxis { joint: j, axis } => {
                 format!("{}.axis.{}", joint(j), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }
+            Self::StictionVelocity => "contact.stiction_velocity".to_owned(),
+            Self::BristleLength => "contact.bristle_length".to_owned(),
             Self::FixedPose { body: b, axis } => {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }

@@ -106,6 +106,8 @@ impl Parameter {
                 let own = model.mechanism.joints().get(joint).filter(|j| j.kind.is_single());
                 own.filter(|_| axis < 3).map(|_| 0.0).ok_or_else(missing)
             }
+            Self::StictionVelocity => Ok(model.contact.stiction_velocity),
+            Self::BristleLength => model.contact.bristle_length.ok_or_else(missing),
             Self::FixedPose { body, axis } => {
                 let exists = model.bodies.get(body).is_some_and(|b| !b.is_moving()) && axis < 6;
                 exists.then_some(0.0).ok_or_else(missing)
@@ -134,6 +136,8 @@ impl Parameter {
             Self::Material { parameter: MaterialParameter::HydroelasticModulus, .. }
             | Self::Mass { .. }
             | Self::EffortLimit { .. }
+            | Self::StictionVelocity
+            | Self::BristleLength
             | Self::GeometryScale { .. } => (value > 0.0, "positive and finite"),
             Self::Material { .. }
             | Self::JointDamping { .. }

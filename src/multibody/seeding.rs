@@ -133,6 +133,14 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
                 remass[body] = true;
             }
             Parameter::Gravity { axis } => out.gravity[axis] = value,
+            Parameter::StictionVelocity => {
+                out.contact.stiction_velocity = value;
+                out.contact_varies = T::NDERIV > 0;
+            }
+            Parameter::BristleLength => {
+                out.contact.bristle_length = Some(value);
+                out.contact_varies = T::NDERIV > 0;
+            }
             Parameter::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
             Parameter::JointFriction { joint } => {
                 let mechanism = std::mem::take(&mut out.mechanism);

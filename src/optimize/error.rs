@@ -215,7 +215,7 @@ pub enum ProblemError {
     #[error(
         "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
          `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, \
-         `actuators.NAME.FIELD`, `loads.NAME.FIELD`, `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, \
+         `actuators.NAME.FIELD`, `loads.NAME.FIELD`, `contact.FIELD`, `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, \
          `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset`"
     )]
     Path {

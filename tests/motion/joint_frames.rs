@@ -38,7 +38,8 @@ fn objective(model: &Model) -> Objective {
     Objective::new(model, model.command_dimension(), terms).expect("it fits")
 }
 
-fn integrators() -> Vec<Integrator> {
+/// Every kind of step, solved as tightly as it can be.
+pub(crate) fn integrators() -> Vec<Integrator> {
     let tolerance = SolverTolerance { relative: 1e-13, max_iterations: 200 };
     let velocity_level = |model| VelocityLevel { model, tolerance };
     let all = [ContactModel::Sap, ContactModel::Lagged, ContactModel::Similar, ContactModel::Tamsi];

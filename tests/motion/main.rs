@@ -5,6 +5,7 @@ mod bristle_derivatives;
 mod bristles;
 mod computed_torque;
 mod constraints;
+mod contact_settings;
 mod continuous_limit;
 mod controllers;
 mod design;

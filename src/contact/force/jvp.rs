@@ -78,7 +78,7 @@ fn differentiated(
 fn chained<T: Scalar>(
     roles: &Roles<T>,
     local: &LocalJacobian,
-    settings: &ContactSettings,
+    settings: &ContactSettings<T>,
     p_wa: &Vector3<T>,
 ) -> Option<ContactPatch<T>> {
     let real = &local.integral;
@@ -128,7 +128,7 @@ pub(crate) fn contact_lifted_with<T: Scalar>(
     known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Result<Option<ContactPatch<T>>, ContactError> {
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
-        return contact(pair, settings, workspace);
+        return contact(pair, &settings.lift(), workspace);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
     let real = Roles::new(&pair.real(&a, &b))?;
@@ -137,7 +137,7 @@ pub(crate) fn contact_lifted_with<T: Scalar>(
     if local.integral.faces == 0 {
         return Ok(None);
     }
-    Ok(chained(&Roles::new(pair)?, local, settings, &pair.x_wa.translation))
+    Ok(chained(&Roles::new(pair)?, local, &settings.lift(), &pair.x_wa.translation))
 }
 
 /// The derivatives of a contact in the world. Rows are torque about the origin of A's geometry
@@ -253,7 +253,7 @@ pub fn contact_jacobian(
     let (a, x_wa, v_wa) = seeded(pair.a, &pair.x_wa, &pair.v_wa, 0, 24);
     let (b, x_wb, v_wb) = seeded(pair.b, &pair.x_wb, &pair.v_wb, 12, 25);
     let dual = ContactPair { a: &a, x_wa, v_wa, b: &b, x_wb, v_wb };
-    let Some(lifted) = chained(&Roles::new(&dual)?, &local, settings, &x_wa.translation) else {
+    let Some(lifted) = chained(&Roles::new(&dual)?, &local, &settings.lift(), &x_wa.translation) else {
         return Ok(None);
     };
     let entry = |row: usize| {

@@ -37,7 +37,7 @@ pub(crate) struct TractionLaw<T> {
     pair: PairMaterial<T>,
     /// χ/E of both bodies, summed. for the strain-rate form; 1/(Pa/s).
     strain_rate: T,
-    settings: ContactSettings,
+    settings: ContactSettings<T>,
 }
 
 /// Where O's and F's own dissipation enter the strain-rate form, 1/Pa each.
@@ -47,7 +47,7 @@ fn compliance<T: Scalar>(c: &Collider<T>, stiffness_length: T) -> T {
 
 impl<T: Scalar> TractionLaw<T> {
     /// The law between two bodies.
-    pub fn new(roles: &Roles<T>, settings: &ContactSettings) -> Self {
+    pub fn new(roles: &Roles<T>, settings: &ContactSettings<T>) -> Self {
         let (o, f) = (roles.o, roles.f);
         let rigid = [o.geometry.is_rigid(), f.geometry.is_rigid()];
         let pair = PairMaterial::combine(&o.material, rigid[0], &f.material, rigid[1], settings.law);
@@ -196,7 +196,7 @@ impl TractionLaw<f64> {
         let point = self.friction_point(pressure, s);
         let damping = law.damping_slopes(&self.damping_point(pressure, v_n, dissipation));
         let friction = law.friction_slopes(&point);
-        let q = slip_quotient(DualArray::<1>::variable(s, 0), &self.settings);
+        let q = slip_quotient(DualArray::<1>::variable(s, 0), &self.settings.lift());
         let (phi, mu) = (damping.re, friction.re);
         let h = mu * q.re;
         // The slip speed grows by ds/(2 r).
@@ -232,7 +232,7 @@ impl TractionLaw<f64> {
         let v_t = v - n * v_n;
         let (static_friction, dynamic_friction) = self.friction();
         let [of_static, of_dynamic] =
-            friction_weights(DualArray::<1>::variable(v_t.norm_squared(), 0), &self.settings);
+            friction_weights(DualArray::<1>::variable(v_t.norm_squared(), 0), &self.settings.lift());
         let h = static_friction * of_static.re + dynamic_friction * of_dynamic.re;
         let h_slope = static_friction * of_static.eps[0] + dynamic_friction * of_dynamic.eps[0];
         let damping = positive_part(

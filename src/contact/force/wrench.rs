@@ -54,7 +54,7 @@ pub struct ContactFace<T = f64> {
 }
 
 /// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
-pub(crate) fn fan_rule(settings: &ContactSettings) -> &'static [TrianglePoint] {
+pub(crate) fn fan_rule<T>(settings: &ContactSettings<T>) -> &'static [TrianglePoint] {
     triangle_rule(settings.quadrature_order.clamp(1, 5)).unwrap_or(&[])
 }
 
@@ -133,7 +133,7 @@ impl<T: Scalar> Integral<T> {
     pub fn over(
         roles: &Roles<T>,
         law: &TractionLaw<T>,
-        settings: &ContactSettings,
+        settings: &ContactSettings<T>,
         workspace: &mut Workspace,
     ) -> Self {
         let rule = fan_rule(settings);
@@ -243,7 +243,7 @@ impl<T: Scalar> Integral<T> {
 /// ```
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
-    settings: &ContactSettings,
+    settings: &ContactSettings<T>,
     workspace: &mut Workspace,
 ) -> Result<Option<ContactPatch<T>>, ContactError> {
     let roles = Roles::new(pair)?;
@@ -255,7 +255,7 @@ pub fn contact<T: Scalar>(
 /// Calls `visit` with every face of the contact surface, in a fixed order.
 pub fn for_each_face<T: Scalar>(
     pair: &ContactPair<T>,
-    settings: &ContactSettings,
+    settings: &ContactSettings<T>,
     workspace: &mut Workspace,
     mut visit: impl FnMut(&ContactFace<T>),
 ) {

@@ -154,37 +154,31 @@ impl<T: Scalar> PatchSums<T> {
 
 /// How the deflection of a pair follows its slip.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct BristleLaw {
+pub(crate) struct BristleLaw<T = f64> {
     /// The bristle length ℓ, m.
-    pub length: f64,
+    pub length: T,
     /// The stiction velocity, m/s.
-    pub stiction_velocity: f64,
+    pub stiction_velocity: T,
     /// The length of the step δt, s.
     pub dt: f64,
 }
 
-impl BristleLaw {
+impl<T: Scalar> BristleLaw<T> {
     /// The time δt + τ over which friction takes the slip velocity for a deflection, s: the step, and the time
     /// τ = ℓ/v_s of damping.
-    pub fn time(&self) -> f64 {
-        self.dt + self.length / self.stiction_velocity
+    pub fn time(&self) -> T {
+        self.length / self.stiction_velocity + self.dt
     }
 
     /// The velocity s/(δt + τ) that friction takes for slip, from the deflection s before the step.
-    pub fn rate<T: Scalar>(&self, before: &Deflection<T>) -> SpatialVelocity<T> {
-        let rate = T::from(1.0 / self.time());
+    pub fn rate(&self, before: &Deflection<T>) -> SpatialVelocity<T> {
+        let rate = self.time().recip();
         SpatialVelocity::new(before.rotation * rate, before.translation * rate)
-    }
-
-    /// The deflection with this [`Self::rate`].
-    pub fn deflection(&self, rate: &SpatialVelocity) -> Deflection {
-        let time = self.time();
-        Deflection { rotation: rate.rotational * time, translation: rate.translational * time }
     }
 
     /// The deflection after a step, from that before it, the velocity of O relative to F after it at F's
     /// origin, and the sums over the faces of the patch. A patch that bears nothing has none.
-    pub fn after<T: Scalar>(
+    pub fn after(
         &self,
         before: &Deflection<T>,
         velocity: &SpatialVelocity<T>,
@@ -203,9 +197,9 @@ impl BristleLaw {
         let slip = at_center - normal * normal.dot(&at_center);
         let at_origin = slip - spin.cross(&center);
         // √(v̄² + ε²) − ε, without a difference of numbers that are nearly equal.
-        let (square, resting) = (sums.slip * per_load, RESTING * self.stiction_velocity);
+        let (square, resting) = (sums.slip * per_load, self.stiction_velocity * RESTING);
         let speed = square / ((square + resting * resting).sqrt() + resting);
-        let kept = (speed * (self.dt / (SLIDING * self.length)) + 1.0).recip();
+        let kept = (speed * (T::from(self.dt) / (self.length * SLIDING)) + 1.0).recip();
         let dt = T::from(self.dt);
         Deflection {
             rotation: (before.rotation + spin * dt) * kept,
@@ -226,6 +220,18 @@ pub(crate) struct DeflectionJacobian {
 }
 
 impl BristleLaw {
+    /// The same law in another scalar, without derivatives.
+    fn lift<T: Scalar>(&self) -> BristleLaw<T> {
+        let Self { length, stiction_velocity, dt } = *self;
+        BristleLaw { length: T::from(length), stiction_velocity: T::from(stiction_velocity), dt }
+    }
+
+    /// The deflection with this [`Self::rate`].
+    pub fn deflection(&self, rate: &SpatialVelocity) -> Deflection {
+        let time = self.time();
+        Deflection { rotation: rate.rotational * time, translation: rate.translational * time }
+    }
+
     /// The derivatives of [`Self::after`], with the sums' derivatives with respect to the geometry, and that of
     /// their slip with respect to the velocity.
     pub fn jacobian(
@@ -260,7 +266,7 @@ impl BristleLaw {
             rotation: seeded(&before.rotation, DEFLECTION),
             translation: seeded(&before.translation, DEFLECTION + 3),
         };
-        let rows = self.after(&before, &velocity, &sums).numbers();
+        let rows = self.lift().after(&before, &velocity, &sums).numbers();
         DeflectionJacobian {
             by_geometry: SMatrix::from_fn(|row, k| rows[row].eps[k]),
             by_velocity: Matrix6::from_fn(|row, k| rows[row].eps[VELOCITY + k]),
@@ -286,7 +292,7 @@ impl BristleLaw {
             normal: seeded(&sums.normal, 4),
             slip: Eight::variable(sums.slip, 7),
         };
-        let rows = self.after(&Deflection::lift(before), &SpatialVelocity::lift(velocity), &sums).numbers();
+        let rows = self.lift().after(&Deflection::lift(before), &SpatialVelocity::lift(velocity), &sums).numbers();
         let by = |k: usize| rows.iter().zip(by_after.iter()).map(|(row, by)| row.eps[k] * by).sum::<f64>();
         PatchSums {
             load: by(0),

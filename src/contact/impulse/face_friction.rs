@@ -86,7 +86,7 @@ impl FaceFriction {
         }
         let (v_n, v_t) = split(&(before.translational + before.rotational.cross(x)), n);
         let square = DualArray::<1>::variable(v_t.norm_squared(), 0);
-        let part = static_part(square, law.fall_velocity);
+        let part = static_part(square, law.fall_velocity.into());
         let (by_static, by_dynamic) = (part.re, 1.0 - part.re);
         let Some(static_friction) = law.static_friction else {
             return Self { coefficient, by_static, by_dynamic, slip: None };

@@ -19,7 +19,7 @@ use crate::spatial::{SpatialForce, SpatialVelocity};
 #[allow(clippy::too_many_arguments, reason = "two states of a pair, and what is known of its impulse")]
 pub(crate) fn impulse_lifted<T: Scalar>(
     roles: &Roles<T>,
-    settings: &DiscreteSettings,
+    settings: &DiscreteSettings<T>,
     (value, hessian): &(Vector6<f64>, Matrix6<f64>),
     local: &LocalImpulseJacobian,
     inverse_inertia: &Matrix6<T>,

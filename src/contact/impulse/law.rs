@@ -52,9 +52,9 @@ pub(crate) struct ImpulseLaw<T> {
     pub dt: f64,
     /// Regularization velocity of friction, m/s: the stiction velocity, or that of bristles (see
     /// [`crate::contact::impulse::bristles`]).
-    pub stiction_velocity: f64,
+    pub stiction_velocity: T,
     /// The stiction velocity that the fall from static to dynamic friction is measured by, m/s.
-    pub fall_velocity: f64,
+    pub fall_velocity: T,
     /// Combined coefficient of dynamic friction; in the law of one face
     /// ([`Self::of_face`]) the face's coefficient of friction.
     pub friction: T,
@@ -172,12 +172,12 @@ impl<T: Scalar> ImpulseLaw<T> {
                 };
                 // μ(r) v_t/|v_t| with μ(r) = μ r (2 − r) below r = |v_t|/v_s = 1, μ above.
                 let square = s.real();
-                let per_slip = if square >= v_s * v_s {
+                let per_slip = if square >= (v_s * v_s).real() {
                     s.sqrt().recip()
                 } else if square > 0.0 {
                     (T::from(2.0) - s.sqrt() / v_s) / v_s
                 } else {
-                    T::from(2.0 / v_s)
+                    T::from(2.0) / v_s
                 };
                 Impulse { normal, slip: mu * normal * per_slip }
             }

@@ -16,7 +16,7 @@ use crate::spatial::SpatialVelocity;
 /// found. `after` is the velocity of O relative to F at F's origin after the step.
 pub(crate) fn patch_sums<T: Scalar>(
     roles: &Roles<T>,
-    settings: &ContactSettings,
+    settings: &ContactSettings<T>,
     polygons: &[FoundPolygon],
     after: &SpatialVelocity<T>,
 ) -> PatchSums<T> {

@@ -89,24 +89,24 @@ impl PointContacts {
 
 /// What the contacts of a step have in common.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DiscreteSettings<'a> {
+pub(crate) struct DiscreteSettings<'a, T = f64> {
     /// How the surface is found and cut into faces.
-    pub contact: &'a ContactSettings,
+    pub contact: &'a ContactSettings<T>,
     /// The contact model.
     pub model: ContactModel,
     /// Length of the step, s.
     pub dt: f64,
 }
 
-impl DiscreteSettings<'_> {
+impl<T: Scalar> DiscreteSettings<'_, T> {
     /// The law of bristles, if steps have them.
-    pub fn bristles(&self) -> Option<BristleLaw> {
+    pub fn bristles(&self) -> Option<BristleLaw<T>> {
         let length = self.contact.bristle_length.filter(|_| self.model == ContactModel::Lagged)?;
         Some(BristleLaw { length, stiction_velocity: self.contact.stiction_velocity, dt: self.dt })
     }
 
     /// The law of a pair's impulses.
-    pub fn law<T: Scalar>(&self, pair: &PairMaterial<T>) -> ImpulseLaw<T> {
+    pub fn law(&self, pair: &PairMaterial<T>) -> ImpulseLaw<T> {
         let PairMaterial { static_friction, dynamic_friction: friction, .. } = *pair;
         let own = self.contact.law.filter(|_| !self.model.is_convex()).map(|law| OwnImpulse {
             law,
@@ -330,7 +330,7 @@ pub(in crate::contact) fn contacts_of(
 /// deflection before the step.
 pub(crate) fn discrete_impulse<T: Scalar>(
     roles: &Roles<T>,
-    settings: &DiscreteSettings,
+    settings: &DiscreteSettings<T>,
     polygons: &[FoundPolygon],
     inverse_inertia: &Matrix6<T>,
     before: &SpatialVelocity<T>,

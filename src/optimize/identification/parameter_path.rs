@@ -42,12 +42,17 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
             StopNumber::Stiffness => "N m/rad or N/m",
             StopNumber::Dissipation => "s/rad or s/m",
         },
+        Parameter::StictionVelocity => "m/s",
+        Parameter::BristleLength => "m",
         Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
 }
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`, `e_t`, `e_o`, `e_r`";
+
+const CONTACT_FIELDS: &str =
+    "`stiction_velocity`, and `bristle_length` of a scene that has one, where compliant bodies can touch";
 
 const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `turn[AXIS]` of a free one, \
      `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`";
@@ -89,6 +94,8 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// fixed body or of a free one at the start (in m along an axis of W, 0 where it is), `bodies.NAME.turn[AXIS]` of a free
 /// one at the start (a component of a rotation vector in W, rad), and `gravity[AXIS]`; rows, columns and axes are 0, 1 or 2.
 ///
+/// `contact.stiction_velocity` and, where there is one, `contact.bristle_length` are the settings of contact.
+///
 /// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `frame.shift[AXIS]` (of
 /// the joint with all that it carries, in m along an axis of the frame that carries it, 0 where it is), `spring.stiffness`,
 /// `spring.rest`, `computed_torque.stiffness`, `computed_torque.damping` (of its robot), `lower`, `upper`, `stop_stiffness` or
@@ -110,6 +117,12 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
     if let Some(axes) = path.strip_prefix("gravity") {
         let [axis] = axes_of(axes).ok_or_else(form)?;
         return Ok(vec![Parameter::Gravity { axis }]);
+    }
+    if let Some(field) = path.strip_prefix("contact.") {
+        let all = Parameter::of_contact(model);
+        let found = all.into_iter().find(|parameter| parameter.name(model) == path);
+        let (path, field, allowed) = (path.to_string(), field.to_string(), CONTACT_FIELDS);
+        return found.map(|parameter| vec![parameter]).ok_or(ProblemError::NoSuchField { path, field, allowed });
     }
     if let Some(rest) = path.strip_prefix("joints.") {
         return Ok(vec![joint_parameter(model, path, rest)?]);

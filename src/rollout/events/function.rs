@@ -90,7 +90,7 @@ impl EventFunction {
     /// Whether the function depends on a parameter of the model directly.
     fn follows(&self, parameter: &Parameter) -> bool {
         // Frames and velocities of links at a state follow where joints are.
-        if parameter.takes_a_step() {
+        if matches!(parameter, Parameter::JointFrame { .. } | Parameter::JointAxis { .. }) {
             return true;
         }
         let Self::Gap { pair, features } = self else { return false };

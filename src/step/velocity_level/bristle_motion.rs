@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 /// The deflections of all pairs after a step, from those of `before`, written into `deflections`. `frames` are
 /// the bodies at their poses before the step, with their velocities after it. Pairs that do not touch have none.
 pub(super) fn move_bristles<T: Scalar>(
-    settings: &DiscreteSettings,
+    settings: &DiscreteSettings<T>,
     model: &Model<T>,
     before: &State<T>,
     problem: &Problem,

@@ -19,7 +19,7 @@ pub(super) fn patch_impulse<T: Scalar>(
     after: &[BodyFrame<T>],
     deflection_rate: Option<SpatialVelocity<T>>,
     patch: &CoupledPatch,
-    settings: &DiscreteSettings,
+    settings: &DiscreteSettings<T>,
     contacts: &PointContacts,
     evaluated: &(Vector6<f64>, Matrix6<f64>),
     inverse_inertia: impl FnOnce(&Roles<T>) -> Matrix6<T>,
@@ -30,14 +30,15 @@ pub(super) fn patch_impulse<T: Scalar>(
         let roles = Roles::new(query).ok()?;
         let lambda = inverse_inertia(&roles);
         let shaped = query.a.has_shape_derivatives() || query.b.has_shape_derivatives();
-        let on_o = if T::NDERIV == 1 && !shaped {
+        let on_o = if T::NDERIV == 1 && !shaped && !model.contact_varies {
             // The velocities are constants, or those that the search for contacts saw.
             let (a, b) = (query.a.real(), query.b.real());
             let real = query.real(&a, &b);
             let real = Roles::new(&real).ok()?;
+            let contact = &settings.contact.real();
             let local = PairImpulse {
                 roles: &real,
-                settings,
+                settings: &DiscreteSettings { contact, model: settings.model, dt: settings.dt },
                 patch: &patch.contacts,
                 contacts,
                 before: &real.v_fo,

@@ -5,8 +5,8 @@ use crate::scalar::Scalar;
 /// Slip over slip speed by the slip, in s/m, for the square `s` of the slip speed and the stiction
 /// velocity in m/s.
 #[inline(always)]
-pub(super) fn quotient<T: Scalar>(s: T, v_s: f64) -> T {
-    atan_quotient(s / (v_s * v_s)) * (std::f64::consts::FRAC_2_PI / v_s)
+pub(super) fn quotient<T: Scalar>(s: T, v_s: T) -> T {
+    atan_quotient(s / (v_s * v_s)) * (T::from(std::f64::consts::FRAC_2_PI) / v_s)
 }
 
 /// atan(√y)/√y, smooth at 0.

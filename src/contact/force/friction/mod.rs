@@ -14,7 +14,7 @@ use crate::scalar::Scalar;
 
 /// The smooth or arctangent form of slip over slip speed, in s/m: 1 / |v_t| at high slip.
 #[inline(always)]
-pub(crate) fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
+pub(crate) fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings<T>) -> T {
     match settings.friction_regularization {
         FrictionRegularization::Atan => arctangent::quotient(s, settings.stiction_velocity),
         _ => smooth::quotient(s, settings.stiction_velocity),
@@ -25,7 +25,7 @@ pub(crate) fn slip_quotient<T: Scalar>(s: T, settings: &ContactSettings) -> T {
 /// [`friction_factor`], which is linear in both, for the square `s` of the slip speed.
 // Inlined, so that the roots of several quadrature points are taken side by side.
 #[inline(always)]
-pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings) -> [T; 2] {
+pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings<T>) -> [T; 2] {
     let v_s = settings.stiction_velocity;
     match settings.friction_regularization {
         FrictionRegularization::Stribeck => stribeck::weights(s, v_s),
@@ -46,7 +46,7 @@ pub(crate) fn friction_factor<T: Scalar>(
     s: T,
     static_friction: T,
     dynamic_friction: T,
-    settings: &ContactSettings,
+    settings: &ContactSettings<T>,
 ) -> T {
     if T::NDERIV == 0 && static_friction.real() == dynamic_friction.real() {
         if static_friction.real() == 0.0 {

@@ -17,7 +17,7 @@ fn quintic_step_quotient<T: Scalar>(y: T) -> T {
 /// The factors, in s/m, of the static and of the dynamic friction coefficient, for the square `s` of the
 /// slip speed and the stiction velocity in m/s.
 #[inline(always)]
-pub(super) fn weights<T: Scalar>(s: T, v_s: f64) -> [T; 2] {
+pub(super) fn weights<T: Scalar>(s: T, v_s: T) -> [T; 2] {
     let y = s / (v_s * v_s);
     if y.real() < 1.0 {
         return [quintic_step_quotient(y) / v_s, T::from(0.0)];

@@ -12,9 +12,9 @@ const STRIBECK_RATIO: f64 = 10.0;
 /// The part of static friction in the coefficient: 1 at rest, and 0 at high slip. `s` is the square of the
 /// slip speed and `v_s` the stiction velocity in m/s. Smooth everywhere.
 #[inline(always)]
-pub(in crate::contact) fn static_part<T: Scalar>(s: T, v_s: f64) -> T {
-    let ratio = STRIBECK_RATIO * v_s;
-    (s * (-1.0 / (ratio * ratio))).exp()
+pub(in crate::contact) fn static_part<T: Scalar>(s: T, v_s: T) -> T {
+    let ratio = v_s * STRIBECK_RATIO;
+    (s * (T::from(-1.0) / (ratio * ratio))).exp()
 }
 
 #[cfg(test)]

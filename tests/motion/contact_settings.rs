@@ -1,0 +1,115 @@
+//! Derivatives with respect to the stiction velocity and the bristle length.
+
+use isobar::contact::{ContactModel, ContactSettings, FrictionRegularization};
+use isobar::multibody::{Model, Parameter};
+use isobar::optimize::identification::parameters_at;
+use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
+use isobar::rollout::{
+    Checkpoints, GaussNewton, HalfSquares, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
+};
+use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
+use nalgebra::Vector3;
+
+use crate::joint_frames::integrators;
+use crate::moving_bodies::heap;
+use crate::own_law::rubber;
+
+/// How fast bodies move at the end, and the forces between them on the way.
+fn objective(model: &Model) -> Objective {
+    let term = |quantity, weight: f64, when| CostTerm {
+        quantity,
+        target: Target::constant(Vector3::new(0.02, -0.01, 0.03)),
+        weight: Vector3::new(1.0, 2.0, 0.5) * weight,
+        deviation: Deviation::Both,
+        when,
+    };
+    let [dumbbell, block, ground] =
+        ["dumbbell", "block", "ground"].map(|name| model.body_index(name).expect("a body"));
+    let terms = vec![
+        term(Quantity::Velocity { body: dumbbell }, 1.0, When::End),
+        term(Quantity::AngularVelocity { body: block }, 0.1, When::End),
+        term(Quantity::ContactForce { on: dumbbell, from: ground }, 0.1, When::Running),
+    ];
+    Objective::new(model, 0, terms).expect("it fits")
+}
+
+/// The derivatives of the cost by a sweep backward, by one forward, and by differences.
+fn agree(contact: ContactSettings, integrator: Integrator) {
+    let (model, start) = heap(contact);
+    let (objective, parameters) = (objective(&model), Parameter::of_contact(&model));
+    assert_eq!(parameters.len(), 1 + usize::from(contact.bristle_length.is_some()));
+    let settings = SimulationSettings { integrator, time_step: 2e-4 };
+    let rollout = Rollout::new(&model, &start, settings, 0.001);
+    let substeps = rollout.find_substeps().expect("runs");
+    let rollout = match integrator.is_error_controlled() {
+        true => rollout.holding(&substeps),
+        false => rollout,
+    };
+    let loss = HalfSquares(&objective);
+    let adjoint = loss_gradient(&rollout, &loss, &parameters, Checkpoints::All).expect("runs").by_parameters;
+    let forward = loss_gradient_forward(&rollout, &loss, &parameters).expect("runs").by_parameters;
+    for (i, &parameter) in parameters.iter().enumerate() {
+        let name = format!("{integrator:?}, {contact:?}: {}", parameter.name(&model));
+        let value = parameter.value(&model).expect("there");
+        let at = |h: f64| {
+            let model = model.with_parameters(&[(parameter, value + h)]).expect("valid");
+            let rollout = Rollout { model: &model, ..rollout };
+            GaussNewton::new(rollout, &objective, &[]).expect("runs").value()
+        };
+        let h = 1e-4 * value;
+        let difference = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+        let (a, f) = (adjoint[i], forward[i]);
+        // SAP's friction is regularized by the bodies' inertia.
+        let is_sap = matches!(integrator, Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Sap, .. }));
+        // But the fall from static to dynamic friction is measured by the stiction velocity.
+        assert!(a.abs() > if is_sap { 1e-9 } else { 1e-5 }, "{name}: {a:e}");
+        assert!((a - f).abs() <= 1e-9 * f.abs(), "{name}: {a:e}, {f:e}");
+        assert!((a - difference).abs() <= 1e-6 * a.abs() + 1e-10 / value, "{name}: {a:e}, {difference:e}");
+    }
+}
+
+fn tight(model: ContactModel) -> Integrator {
+    let tolerance = SolverTolerance { relative: 1e-15, max_iterations: 200 };
+    Integrator::VelocityLevel(VelocityLevel { model, tolerance })
+}
+
+#[test]
+fn every_kind_of_step_follows_the_stiction_velocity() {
+    for integrator in integrators() {
+        agree(ContactSettings { stiction_velocity: 0.03, ..Default::default() }, integrator);
+    }
+    let kinds = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
+    for friction_regularization in [FrictionRegularization::Atan, FrictionRegularization::Stribeck] {
+        let contact = ContactSettings { friction_regularization, stiction_velocity: 0.03, ..Default::default() };
+        kinds.iter().for_each(|&kind| agree(contact, kind));
+    }
+}
+
+#[test]
+fn laws_of_the_users_own_and_bristles_follow_it_too() {
+    let own = ContactSettings { stiction_velocity: 0.03, law: Some(rubber()), ..Default::default() };
+    for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4, tight(ContactModel::Tamsi)] {
+        agree(own, integrator);
+    }
+    let bristles = ContactSettings { bristle_length: Some(2e-5), ..own };
+    agree(ContactSettings { law: None, ..bristles }, tight(ContactModel::Lagged));
+}
+
+#[test]
+fn they_have_names_in_files_and_only_values_that_can_be() {
+    let (model, _) = heap(ContactSettings { bristle_length: Some(1e-5), ..Default::default() });
+    let named = |path: &str| parameters_at(&model, path).map_err(|error| error.to_string());
+    assert_eq!(named("contact.stiction_velocity"), Ok(vec![Parameter::StictionVelocity]));
+    assert_eq!(named("contact.bristle_length"), Ok(vec![Parameter::BristleLength]));
+    let error = named("contact.quadrature_order").unwrap_err();
+    assert!(error.contains("stiction_velocity"), "{error}");
+    let (plain, _) = heap(ContactSettings::default());
+    assert!(parameters_at(&plain, "contact.bristle_length").is_err());
+    assert!(Parameter::BristleLength.value(&plain).is_err());
+    for bad in [0.0, -1e-3, f64::NAN] {
+        let error = plain.with_parameters(&[(Parameter::StictionVelocity, bad)]).unwrap_err().to_string();
+        assert!(error.contains("contact.stiction_velocity"), "{error}");
+    }
+    let changed = plain.with_parameters(&[(Parameter::StictionVelocity, 2e-3)]).expect("valid");
+    assert_eq!(changed.contact().stiction_velocity, 2e-3);
+}
