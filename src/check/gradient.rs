@@ -83,7 +83,8 @@ pub fn check_jacobian<E: Send>(
         Ok(rows.collect::<Vec<_>>())
     };
     // Gathered in order first, so that the error is the same on any number of threads.
-    let included = parameters.par_iter().enumerate().filter(|(_, parameter)| settings.includes(&parameter.name));
+    let included =
+        parameters.par_iter().enumerate().filter(|(_, parameter)| settings.includes(&parameter.name));
     let rows = included.map(one).collect::<Vec<Result<_, E>>>();
     let rows = rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat();
     Ok(GradientReport { rows, ways: Vec::new(), allowed_undecided: settings.undecided })

@@ -50,7 +50,8 @@ pub(crate) fn compare_gradients(
         let (scales, largest) = match directions {
             None => (scales.clone(), largest),
             Some(directions) => {
-                let size = |direction: &Vec<f64>| sizes.iter().zip(direction).map(|(by, v)| by * v.abs()).sum();
+                let size =
+                    |direction: &Vec<f64>| sizes.iter().zip(direction).map(|(by, v)| by * v.abs()).sum();
                 (vec![1.0; directions.len()], directions.iter().map(size).fold(0.0, f64::max))
             }
         };
@@ -83,7 +84,8 @@ mod tests {
         let parameters = [parameter("x"), parameter("y")];
         // The terms cancel with respect to x.
         let terms = [vec![3.0, 1.0], vec![-3.0 + 1e-12, 1.0]];
-        let way = |derivatives: Vec<f64>, directions| GradientWay { name: "sweep".into(), derivatives, directions };
+        let way =
+            |derivatives: Vec<f64>, directions| GradientWay { name: "sweep".into(), derivatives, directions };
         let compared = |ways: &[GradientWay]| {
             let mut report = GradientReport::default();
             compare_gradients("f", &parameters, &terms, ways, &mut report);

@@ -35,9 +35,9 @@ pub use assertion::assert_gradient;
 pub use comparison::{CheckSettings, Comparison, Differences, Verdict};
 pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
-pub use report::{GradientReport, ReportRow, Way};
 #[cfg(feature = "cli")]
 pub(crate) use gradient_ways::{GradientWay, compare_gradients};
+pub use report::{GradientReport, ReportRow, Way};
 #[cfg(feature = "cli")]
 pub(crate) use report_text::{ADVICE, Advice};
 pub use scene::check_scene;

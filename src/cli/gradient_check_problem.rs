@@ -16,8 +16,8 @@ use crate::check::{
     compare_gradients, tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemEnsemble, ProblemFile};
-use crate::optimize::objective::Objective;
 use crate::optimize::ensemble::Risk;
+use crate::optimize::objective::Objective;
 
 /// Directions in which the derivative in dual numbers is taken.
 const DIRECTIONS: usize = 6;
@@ -109,7 +109,8 @@ fn ways(problem: &Problem, x: &[f64]) -> Result<Vec<GradientWay>, argmin::core::
     let along = |direction: &Vec<f64>| Ok(DVector::from_vec(problem.jvp(&x, direction)?).dot(&residuals));
     let by_duals: Vec<Result<f64, argmin::core::Error>> = directions.par_iter().map(along).collect();
     let by_duals = by_duals.into_iter().collect::<Result<Vec<f64>, _>>()?;
-    let way = |name: &str, derivatives, directions| GradientWay { name: name.to_owned(), derivatives, directions };
+    let way =
+        |name: &str, derivatives, directions| GradientWay { name: name.to_owned(), derivatives, directions };
     Ok(vec![
         way("one adjoint", gradient, None),
         way("Jacobian of the residuals", by_jacobian.as_slice().to_vec(), None),
@@ -158,7 +159,8 @@ fn check_ensemble(
         let name = format!("cost {when}");
         if ensemble.task.risk != Risk::Mean {
             let cost = |x: &[f64]| problem.cost(&x.to_vec());
-            let checked = check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
+            let checked =
+                check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
             all.rows.extend(checked.rows);
             continue;
         }

@@ -52,6 +52,7 @@ pub use force::skirt_onset::onset;
 pub(crate) use force::surface_reading::{DifferentiatedIntegrals, SurfaceReading, surface_reading};
 pub(crate) use force::vjp::contact_vjp_over;
 pub use force::vjp::{ContactCotangent, contact_vjp};
+pub(crate) use force::wrench::contact_under;
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
 pub use impulse::bristles::Deflection;
 pub(crate) use impulse::bristles::{DEFLECTION_DIMENSION, PatchSums};

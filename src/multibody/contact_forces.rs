@@ -9,7 +9,7 @@ use super::model::Model;
 use super::pair::{GeometryPair, collider};
 use crate::contact::{
     ContactPair, ContactPatch, DifferentiatedIntegrals, KnownAnswer, LocalJacobian, Workspace,
-    contact, contact_energy, contact_jacobian, contact_lifted_with,
+    contact_energy, contact_jacobian, contact_lifted_with, contact_under,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -125,7 +125,7 @@ fn patch<T: Scalar>(
     // The pairs of a model can touch: it has checked them.
     with_pair(model, frames, pair, |query| match model.contact_varies {
         false => contact_lifted_with(query, &model.contact.real(), workspace, known),
-        true => contact(query, &model.contact, workspace),
+        true => contact_under(query, &model.contact, workspace),
     })
     .unwrap_or_default()
 }

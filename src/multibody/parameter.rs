@@ -273,11 +273,10 @@ impl Parameter {
 
     /// Whether the derivatives of a step with respect to the parameter are those of a step in dual numbers.
     pub(crate) fn takes_a_step(&self) -> bool {
-        match self {
-            Self::JointFrame { .. } | Self::JointAxis { .. } => true,
-            Self::StictionVelocity | Self::BristleLength => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::JointFrame { .. } | Self::JointAxis { .. } | Self::StictionVelocity | Self::BristleLength
+        )
     }
 
     /// Whether the parameter moves the initial state, and leaves the model as it is.

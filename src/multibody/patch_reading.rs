@@ -37,7 +37,9 @@ impl<T: Scalar> Model<T> {
         let readings = self.pairs_of(bodies).filter_map(|pair| {
             let (scratch, known) = workspace.of_pair::<T>(pair);
             let known = known.map(|known| &mut known.reading);
-            with_pair(self, frames, pair, |query| surface_reading(query, &self.contact.real(), scratch, known))
+            with_pair(self, frames, pair, |query| {
+                surface_reading(query, &self.contact.real(), scratch, known)
+            })
         });
         readings.reduce(SurfaceReading::with)
     }

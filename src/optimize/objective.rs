@@ -127,7 +127,9 @@ impl Objective {
     /// Each term by itself, in order: the objective is their sum.
     pub fn separate_terms(&self) -> Vec<Self> {
         let terms = self.terms.iter().zip(&self.measured);
-        terms.map(|(term, measured)| Self { terms: vec![term.clone()], measured: vec![measured.clone()] }).collect()
+        terms
+            .map(|(term, measured)| Self { terms: vec![term.clone()], measured: vec![measured.clone()] })
+            .collect()
     }
 
     /// The part of each term in the cost of a trajectory, in order.

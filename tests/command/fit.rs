@@ -31,7 +31,8 @@ impl Folder {
         fs::create_dir_all(folder.0.join("data")).expect("a folder for the data");
         let (scene, data) = coarse();
         folder.file("scene.toml", scene);
-        for (file, content) in data.iter().filter(|(file, _)| file != "throw_2.csv" && file != "throw_3.csv") {
+        for (file, content) in data.iter().filter(|(file, _)| file != "throw_2.csv" && file != "throw_3.csv")
+        {
             folder.file(&format!("data/{file}"), content);
         }
         folder

@@ -60,7 +60,8 @@ fn agree(contact: ContactSettings, integrator: Integrator) {
         let difference = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
         let (a, f) = (adjoint[i], forward[i]);
         // SAP's friction is regularized by the bodies' inertia.
-        let is_sap = matches!(integrator, Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Sap, .. }));
+        let is_sap =
+            matches!(integrator, Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Sap, .. }));
         // But the fall from static to dynamic friction is measured by the stiction velocity.
         assert!(a.abs() > if is_sap { 1e-9 } else { 1e-5 }, "{name}: {a:e}");
         assert!((a - f).abs() <= 1e-9 * f.abs(), "{name}: {a:e}, {f:e}");
@@ -80,7 +81,8 @@ fn every_kind_of_step_follows_the_stiction_velocity() {
     }
     let kinds = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
     for friction_regularization in [FrictionRegularization::Atan, FrictionRegularization::Stribeck] {
-        let contact = ContactSettings { friction_regularization, stiction_velocity: 0.03, ..Default::default() };
+        let contact =
+            ContactSettings { friction_regularization, stiction_velocity: 0.03, ..Default::default() };
         kinds.iter().for_each(|&kind| agree(contact, kind));
     }
 }

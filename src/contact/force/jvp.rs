@@ -128,7 +128,7 @@ pub(crate) fn contact_lifted_with<T: Scalar>(
     known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Result<Option<ContactPatch<T>>, ContactError> {
     if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
-        return contact(pair, &settings.lift(), workspace);
+        return contact(pair, settings, workspace);
     }
     let (a, b) = (pair.a.real(), pair.b.real());
     let real = Roles::new(&pair.real(&a, &b))?;

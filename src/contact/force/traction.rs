@@ -295,7 +295,11 @@ mod tests {
                 let own = own.expect("a law of the user's own");
                 let numbers = (t.by_velocity.iter().chain(&t.by_normal)).chain(own.by_own.iter().flatten());
                 assert!(numbers.chain(&own.by_pressure).all(|x| x.is_finite()));
-                let dual = TractionLaw { pair: pair.map(D::from), strain_rate: D::from(0.0), settings };
+                let dual = TractionLaw {
+                    pair: pair.map(D::from),
+                    strain_rate: D::from(0.0),
+                    settings: settings.lift(),
+                };
                 let v = Vector3::from_fn(|i, _| D::variable(0.0, i));
                 let by = dual.per_pressure(&n.map(D::from), &v, D::from(0.5), D::from(p));
                 let [a, _, _, d] = t.by_velocity;
@@ -340,7 +344,7 @@ mod tests {
             dual_pair.static_friction = D::variable(0.9, 7);
             dual_pair.dynamic_friction = D::variable(0.6, 8);
             dual_pair.own = std::array::from_fn(|k| D::variable(OWN[k], 10 + k));
-            let dual = TractionLaw { pair: dual_pair, strain_rate: D::from(0.0), settings };
+            let dual = TractionLaw { pair: dual_pair, strain_rate: D::from(0.0), settings: settings.lift() };
             let seed = |x: &Vector3<f64>, at: usize| Vector3::from_fn(|i, _| D::variable(x[i], at + i));
             let t = dual.per_pressure(&seed(&n, 0), &seed(&v, 3), D::variable(kappa, 6), D::variable(p, 9));
             let v_t = exact.v_t;

@@ -243,6 +243,15 @@ impl<T: Scalar> Integral<T> {
 /// ```
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+) -> Result<Option<ContactPatch<T>>, ContactError> {
+    contact_under(pair, &settings.lift(), workspace)
+}
+
+/// [`contact`] under settings that may carry derivatives.
+pub(crate) fn contact_under<T: Scalar>(
+    pair: &ContactPair<T>,
     settings: &ContactSettings<T>,
     workspace: &mut Workspace,
 ) -> Result<Option<ContactPatch<T>>, ContactError> {
@@ -255,7 +264,7 @@ pub fn contact<T: Scalar>(
 /// Calls `visit` with every face of the contact surface, in a fixed order.
 pub fn for_each_face<T: Scalar>(
     pair: &ContactPair<T>,
-    settings: &ContactSettings<T>,
+    settings: &ContactSettings,
     workspace: &mut Workspace,
     mut visit: impl FnMut(&ContactFace<T>),
 ) {

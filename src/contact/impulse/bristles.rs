@@ -292,7 +292,8 @@ impl BristleLaw {
             normal: seeded(&sums.normal, 4),
             slip: Eight::variable(sums.slip, 7),
         };
-        let rows = self.lift().after(&Deflection::lift(before), &SpatialVelocity::lift(velocity), &sums).numbers();
+        let rows =
+            self.lift().after(&Deflection::lift(before), &SpatialVelocity::lift(velocity), &sums).numbers();
         let by = |k: usize| rows.iter().zip(by_after.iter()).map(|(row, by)| row.eps[k] * by).sum::<f64>();
         PatchSums {
             load: by(0),

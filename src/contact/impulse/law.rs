@@ -319,8 +319,8 @@ pub(in crate::contact) mod tests {
         ImpulseLaw {
             model: law.model,
             dt: law.dt,
-            stiction_velocity: law.stiction_velocity,
-            fall_velocity: law.fall_velocity,
+            stiction_velocity: T::from(law.stiction_velocity),
+            fall_velocity: T::from(law.fall_velocity),
             friction: T::from(law.friction),
             static_friction: law.static_friction.map(T::from),
             relaxation_time: T::from(law.relaxation_time),

@@ -26,7 +26,8 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
         Parameter::CenterOfMass { .. }
         | Parameter::FixedPose { .. }
         | Parameter::GeometryPose { .. }
-        | Parameter::JointFrame { .. } => "m",
+        | Parameter::JointFrame { .. }
+        | Parameter::BristleLength => "m",
         Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
         Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
         Parameter::SpringRest { .. } => "rad or m",
@@ -43,7 +44,6 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
             StopNumber::Dissipation => "s/rad or s/m",
         },
         Parameter::StictionVelocity => "m/s",
-        Parameter::BristleLength => "m",
         Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
@@ -122,7 +122,11 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
         let all = Parameter::of_contact(model);
         let found = all.into_iter().find(|parameter| parameter.name(model) == path);
         let (path, field, allowed) = (path.to_string(), field.to_string(), CONTACT_FIELDS);
-        return found.map(|parameter| vec![parameter]).ok_or(ProblemError::NoSuchField { path, field, allowed });
+        return found.map(|parameter| vec![parameter]).ok_or(ProblemError::NoSuchField {
+            path,
+            field,
+            allowed,
+        });
     }
     if let Some(rest) = path.strip_prefix("joints.") {
         return Ok(vec![joint_parameter(model, path, rest)?]);

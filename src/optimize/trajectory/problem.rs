@@ -347,7 +347,8 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     pub fn jvp(&self, x: &[f64], direction: &[f64]) -> Result<Vec<f64>, Error> {
         self.check_count(direction.len())?;
         let motion = self.motion(x)?;
-        let along: Vec<f64> = direction.iter().zip(self.scales().cycle()).map(|(v, scale)| v * scale).collect();
+        let along: Vec<f64> =
+            direction.iter().zip(self.scales().cycle()).map(|(v, scale)| v * scale).collect();
         let at_knots = self.map.controls(&along);
         let mut by_controls = Controls::zeros(self.others.steps(), self.others.dimension());
         (0..by_controls.steps()).for_each(|step| self.put(at_knots.row(step), by_controls.row_mut(step)));

@@ -83,7 +83,7 @@ mod tests {
                 let f = |s: f64| friction_factor(s, 0.8, 0.5, &settings);
                 let difference = (f(s + h) - f(s - h)) / (2.0 * h);
                 let c = Dual64::from;
-                let exact = friction_factor(c(s).derivative(), c(0.8), c(0.5), &settings).eps;
+                let exact = friction_factor(c(s).derivative(), c(0.8), c(0.5), &settings.lift()).eps;
                 assert_relative_eq!(exact, difference, max_relative = 1e-5, epsilon = 1e-3 * f(s) / 1e-6);
             }
         }
@@ -93,7 +93,7 @@ mod tests {
     fn finite_at_no_slip_and_coulomb_at_high_slip() {
         for law in ALL {
             let settings = settings(law);
-            let at_rest = friction_factor(Dual64::new(0.0, 1.0), 0.8.into(), 0.5.into(), &settings);
+            let at_rest = friction_factor(Dual64::new(0.0, 1.0), 0.8.into(), 0.5.into(), &settings.lift());
             assert!(at_rest.re.is_finite() && at_rest.eps.is_finite());
             let slip = 1e3;
             assert_relative_eq!(

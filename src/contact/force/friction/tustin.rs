@@ -29,12 +29,12 @@ mod tests {
         assert_eq!(static_part(1.0, 1e-3), 0.0);
         assert_relative_eq!(static_part(1e-4, 1e-3), (-1.0f64).exp(), max_relative = 1e-15);
         for s in [0.0, 1e-7, 3e-5, 4e-4] {
-            let exact = static_part(Dual64::new(s, 1.0), 1e-3).eps;
+            let exact = static_part(Dual64::new(s, 1.0), 1e-3.into()).eps;
             let difference = (static_part(s + 1e-10, 1e-3) - static_part(s - 1e-10, 1e-3)) / 2e-10;
             assert_relative_eq!(exact, difference, max_relative = 1e-6);
         }
         // So fast that the power vanishes: no infinite times nothing.
-        let fast = static_part(Dual64::new(1e4, 1.0), 1e-8);
+        let fast = static_part(Dual64::new(1e4, 1.0), 1e-8.into());
         assert_eq!((fast.re, fast.eps), (0.0, 0.0));
     }
 }
