@@ -37,22 +37,19 @@ pub(crate) fn compare_gradients(
     let scales: Vec<f64> = parameters.iter().map(|parameter| parameter.scale / parameter.unit).collect();
     let largest = sizes.iter().zip(&scales).map(|(by, scale)| by * scale).fold(0.0, f64::max);
     for GradientWay { name, derivatives, directions } in ways {
-        let along = |direction: &Vec<f64>| dot(&gradient, direction);
-        // Each by itself: one row, a column for each.
-        let expected: Vec<f64> = match directions {
-            None => gradient.clone(),
-            Some(directions) => directions.iter().map(along).collect(),
-        };
-        let names: Vec<String> = match directions {
-            None => parameters.iter().map(|parameter| parameter.name.clone()).collect(),
-            Some(directions) => (0..directions.len()).map(|k| format!("all, along direction {k}")).collect(),
-        };
-        let (scales, largest) = match directions {
-            None => (scales.clone(), largest),
+        // One row, with a column for each parameter or direction.
+        let (names, expected, scales, largest): (Vec<String>, Vec<f64>, Vec<f64>, f64) = match directions {
+            None => {
+                let names = parameters.iter().map(|parameter| parameter.name.clone());
+                (names.collect(), gradient.clone(), scales.clone(), largest)
+            }
             Some(directions) => {
+                let names = (0..directions.len()).map(|k| format!("all, along direction {k}"));
+                let expected = directions.iter().map(|direction| dot(&gradient, direction));
                 let size =
                     |direction: &Vec<f64>| sizes.iter().zip(direction).map(|(by, v)| by * v.abs()).sum();
-                (vec![1.0; directions.len()], directions.iter().map(size).fold(0.0, f64::max))
+                let sizes = directions.iter().map(size);
+                (names.collect(), expected.collect(), vec![1.0; directions.len()], sizes.fold(0.0, f64::max))
             }
         };
         let rows = Rows {

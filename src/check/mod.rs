@@ -12,6 +12,7 @@ mod component;
 mod contact_events;
 mod differences;
 mod gradient;
+#[cfg(feature = "cli")]
 mod gradient_ways;
 mod influential;
 mod instability;

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct FitParameter {
     /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
     /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
-    /// `loads.NAME.FIELD` (`loads[INDEX].FIELD` of one without a name), `gravity[AXIS]`, `indentations[INDEX].offset`,
+    /// `loads.NAME.FIELD` (`loads[INDEX].FIELD` of one without a name), `contact.FIELD`, `gravity[AXIS]`,
+    /// `indentations[INDEX].offset`,
     /// `sensors.NAME.delay`, `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset[AXIS]`.
     ///
     /// FIELD of a material is `hydroelastic_modulus` (Pa), `dissipation` (s/m; s where `contact.dissipation_model` is
@@ -28,7 +29,8 @@ pub struct FitParameter {
     /// `computed_torque.stiffness` (1/s²) or `computed_torque.damping` (1/s), which are those of its robot, of an actuator `stiffness`, `damping` or
     /// `effort`, where it has them; of a load `force[AXIS]` or `torque[AXIS]` where it is constant, `force.values[KNOT][AXIS]`
     /// where it has times (knots count from 0), `force.mean[AXIS]`, `force.sine[AXIS]` or `force.cosine[AXIS]` where it has a
-    /// period (N or N m, along the axes of its frame), and the same of `torque`. AXIS, ROW and COLUMN are 0, 1 or 2; an offset of one number has none.
+    /// period (N or N m, along the axes of its frame), and the same of `torque`; of contact
+    /// `stiction_velocity` (m/s) or, where there is one, `bristle_length` (m). AXIS, ROW and COLUMN are 0, 1 or 2; an offset of one number has none.
     pub name: String,
     /// Start value, in the unit of the quantity.
     pub initial: f64,

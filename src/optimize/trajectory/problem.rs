@@ -232,7 +232,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     }
 
     /// Puts the optimized control values of a step into its row.
-    fn put(&self, values: &[f64], row: &mut [f64]) {
+    pub(super) fn put(&self, values: &[f64], row: &mut [f64]) {
         self.optimized.iter().zip(values).for_each(|(&index, value)| row[index] = *value);
     }
 
@@ -340,24 +340,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         Ok((motion.cost(), self.gradient_of(&motion)?))
     }
 
-    /// The derivatives of the residuals along a direction of the variables, by a rollout in dual numbers.
-    ///
-    /// # Errors
-    /// When there is not one number for each knot and control, or the simulation fails.
-    pub fn jvp(&self, x: &[f64], direction: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check_count(direction.len())?;
-        let motion = self.motion(x)?;
-        let along: Vec<f64> =
-            direction.iter().zip(self.scales().cycle()).map(|(v, scale)| v * scale).collect();
-        let at_knots = self.map.controls(&along);
-        let mut by_controls = Controls::zeros(self.others.steps(), self.others.dimension());
-        (0..by_controls.steps()).for_each(|step| self.put(at_knots.row(step), by_controls.row_mut(step)));
-        let rollout = self.rollout(&motion.controls);
-        let residuals = GaussNewton::over(rollout, self.task.residuals, &[], motion.trajectory.clone())?;
-        Ok(residuals.jvp(by_controls.values())?)
-    }
-
-    fn check_count(&self, found: usize) -> Result<(), Error> {
+    pub(super) fn check_count(&self, found: usize) -> Result<(), Error> {
         let expected = self.map.variables();
         match found == expected {
             true => Ok(()),
