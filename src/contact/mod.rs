@@ -43,8 +43,8 @@ mod surface;
 
 pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features, is_still_over};
 pub use force::energy::contact_energy;
-pub(crate) use force::jvp::contact_lifted_with;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
+pub(crate) use force::jvp::{contact_lifted_under, contact_lifted_with};
 pub(crate) use force::known_answer::KnownAnswer;
 pub(crate) use force::local_jacobian::LocalJacobian;
 pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};
@@ -52,7 +52,6 @@ pub use force::skirt_onset::onset;
 pub(crate) use force::surface_reading::{DifferentiatedIntegrals, SurfaceReading, surface_reading};
 pub(crate) use force::vjp::contact_vjp_over;
 pub use force::vjp::{ContactCotangent, contact_vjp};
-pub(crate) use force::wrench::contact_under;
 pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
 pub use impulse::bristles::Deflection;
 pub(crate) use impulse::bristles::{DEFLECTION_DIMENSION, PatchSums};

@@ -9,7 +9,7 @@ use super::model::Model;
 use super::pair::{GeometryPair, collider};
 use crate::contact::{
     ContactPair, ContactPatch, DifferentiatedIntegrals, KnownAnswer, LocalJacobian, Workspace,
-    contact_energy, contact_jacobian, contact_lifted_with, contact_under,
+    contact_energy, contact_jacobian, contact_lifted_under, contact_lifted_with,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -125,7 +125,7 @@ fn patch<T: Scalar>(
     // The pairs of a model can touch: it has checked them.
     with_pair(model, frames, pair, |query| match model.contact_varies {
         false => contact_lifted_with(query, &model.contact.real(), workspace, known),
-        true => contact_under(query, &model.contact, workspace),
+        true => contact_lifted_under(query, &model.contact, workspace, known),
     })
     .unwrap_or_default()
 }

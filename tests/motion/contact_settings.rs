@@ -1,17 +1,20 @@
 //! Derivatives with respect to the stiction velocity and the bristle length.
 
 use isobar::contact::{ContactModel, ContactSettings, FrictionRegularization};
-use isobar::multibody::{Model, Parameter};
+use isobar::geometry::Shape;
+use isobar::multibody::{Body, BodyState, MassSource, Model, ModelBuilder, Parameter, State, seeded};
 use isobar::optimize::identification::parameters_at;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
 use isobar::rollout::{
     Checkpoints, GaussNewton, HalfSquares, Rollout, SimulationSettings, loss_gradient, loss_gradient_forward,
 };
+use isobar::scalar::DualArray;
+use isobar::spatial::{MassProperties, RigidTransform, SpatialVelocity};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use crate::joint_frames::integrators;
-use crate::moving_bodies::heap;
+use crate::moving_bodies::{compliant, heap, materials};
 use crate::own_law::rubber;
 
 /// How fast bodies move at the end, and the forces between them on the way.
@@ -95,6 +98,45 @@ fn laws_of_the_users_own_and_bristles_follow_it_too() {
     }
     let bristles = ContactSettings { bristle_length: Some(2e-5), ..own };
     agree(ContactSettings { law: None, ..bristles }, tight(ContactModel::Lagged));
+}
+
+/// A box that slides on one of the same footprint: where meshes are aligned, derivatives with respect to all else are the
+/// same, to the bit, whether one with respect to the stiction velocity is carried along or not.
+#[test]
+fn derivatives_at_aligned_meshes_do_not_change_by_their_company() {
+    let materials = materials([4e4, 8e4], 1.2);
+    let cube = |material| {
+        let pose = RigidTransform::identity();
+        compliant(&Shape::Box { size: [0.1; 3] }, 0.1, pose, &materials, material)
+    };
+    let mass =
+        MassProperties { mass: 0.4, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 7e-4 };
+    let upper = Body::free("upper", MassSource::Given(mass), vec![cube(0)]).expect("valid mass");
+    let still = SpatialVelocity::zero();
+    let lower = Body::fixed("lower", RigidTransform::identity(), still, vec![cube(1)]);
+    let contact = ContactSettings { stiction_velocity: 0.03, ..Default::default() };
+    let builder = ModelBuilder { bodies: vec![upper, lower], materials, contact, ..Default::default() };
+    let model = builder.build().expect("compliant");
+    let mut start = BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.099)));
+    start.velocity.translational.x = 0.02;
+    let start = State::of_bodies(vec![start]);
+    let shift = (Parameter::initial_position(0, 0), DualArray::<2>::variable(0.0, 0));
+    let stiction = (Parameter::StictionVelocity, DualArray::variable(0.03, 1));
+    for integrator in [Integrator::SemiImplicitEuler, tight(ContactModel::Lagged), tight(ContactModel::Tamsi)]
+    {
+        let settings = SimulationSettings { integrator, time_step: 2e-4 };
+        let [alone, together] = [&[shift][..], &[shift, stiction]].map(|values| {
+            let (model, start) = seeded(&model, &start, values).expect("valid");
+            let mut states = Rollout::new(&model, &start, settings, 2e-4).simulate().expect("runs").states;
+            let velocity = states.pop().expect("an end").bodies[0].velocity;
+            [velocity.rotational, velocity.translational]
+        });
+        let by = |of: &[Vector3<DualArray<2>>; 2], k: usize| -> Vec<f64> {
+            of.iter().flat_map(|v| v.iter().map(move |x| x.eps[k])).collect()
+        };
+        assert_eq!(by(&alone, 0), by(&together, 0), "{integrator:?}");
+        assert!(by(&together, 0).iter().any(|x| *x != 0.0) && by(&together, 1).iter().any(|x| *x != 0.0));
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::contact::force::known_answer::KnownAnswer;
 use crate::contact::force::local_jacobian::{LocalJacobian, local_jacobian};
 use crate::contact::force::one_sided::differentiate_one_sided;
 use crate::contact::force::traction::TractionLaw;
-use crate::contact::force::wrench::{ContactPatch, Integral, contact};
+use crate::contact::force::wrench::{ContactPatch, Integral, contact, contact_under};
 use crate::contact::pair::collider::{Collider, ContactGeometry};
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
@@ -138,6 +138,31 @@ pub(crate) fn contact_lifted_with<T: Scalar>(
         return Ok(None);
     }
     Ok(chained(&Roles::new(pair)?, local, &settings.lift(), &pair.x_wa.translation))
+}
+
+/// [`contact_lifted_with`] under settings that carry derivatives.
+///
+/// First derivatives add up: those with respect to the settings are of the formulas over the surface as it is, which
+/// [`contact_under`] evaluates, and all others, one-sided where meshes are aligned, of the local Jacobian.
+pub(crate) fn contact_lifted_under<T: Scalar>(
+    pair: &ContactPair<T>,
+    settings: &ContactSettings<T>,
+    workspace: &mut Workspace,
+    known: Option<&mut KnownAnswer<LocalJacobian>>,
+) -> Result<Option<ContactPatch<T>>, ContactError> {
+    if T::NDERIV != 1 || pair.a.has_shape_derivatives() || pair.b.has_shape_derivatives() {
+        return contact_under(pair, settings, workspace);
+    }
+    let Some(mut patch) = contact_lifted_with(pair, &settings.real(), workspace, known)? else {
+        return Ok(None);
+    };
+    let (a, b) = (pair.a.real(), pair.b.real());
+    let (a_still, b_still) = (Collider::lift(&a), Collider::lift(&b));
+    let still = pair.real(&a, &b).lift(&a_still, &b_still);
+    if let Some(ContactPatch { wrench_on_a: wrench, .. }) = contact_under(&still, settings, workspace)? {
+        patch.wrench_on_a += wrench - SpatialForce::lift(&wrench.real());
+    }
+    Ok(Some(patch))
 }
 
 /// The derivatives of a contact in the world. Rows are torque about the origin of A's geometry

@@ -53,6 +53,20 @@ impl<T: Scalar> ContactPair<'_, T> {
     }
 }
 
+impl ContactPair<'_> {
+    /// The pair in another scalar, without derivatives; `a` and `b` are its colliders in that scalar.
+    pub(crate) fn lift<'c, T: Scalar>(&self, a: &'c Collider<T>, b: &'c Collider<T>) -> ContactPair<'c, T> {
+        ContactPair {
+            a,
+            x_wa: RigidTransform::lift(&self.x_wa),
+            v_wa: SpatialVelocity::lift(&self.v_wa),
+            b,
+            x_wb: RigidTransform::lift(&self.x_wb),
+            v_wb: SpatialVelocity::lift(&self.v_wb),
+        }
+    }
+}
+
 /// Why two geometries cannot be in contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

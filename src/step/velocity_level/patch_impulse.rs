@@ -3,7 +3,9 @@
 use nalgebra::{Matrix6, Vector3, Vector6};
 
 use super::coupled_patch::CoupledPatch;
-use crate::contact::{DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted};
+use crate::contact::{
+    Collider, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
+};
 use crate::multibody::{BodyFrame, Model, with_pair};
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity};
@@ -30,11 +32,12 @@ pub(super) fn patch_impulse<T: Scalar>(
         let roles = Roles::new(query).ok()?;
         let lambda = inverse_inertia(&roles);
         let shaped = query.a.has_shape_derivatives() || query.b.has_shape_derivatives();
-        let on_o = if T::NDERIV == 1 && !shaped && !model.contact_varies {
+        let polygons = || &contacts.polygons[patch.contacts.polygons.clone()];
+        let on_o = if T::NDERIV == 1 && !shaped {
             // The velocities are constants, or those that the search for contacts saw.
             let (a, b) = (query.a.real(), query.b.real());
-            let real = query.real(&a, &b);
-            let real = Roles::new(&real).ok()?;
+            let pair = query.real(&a, &b);
+            let real = Roles::new(&pair).ok()?;
             let contact = &settings.contact.real();
             let local = PairImpulse {
                 roles: &real,
@@ -45,7 +48,7 @@ pub(super) fn patch_impulse<T: Scalar>(
                 after: &after.real(),
             }
             .jacobian();
-            impulse_lifted(
+            let mut on_o = impulse_lifted(
                 &roles,
                 settings,
                 &patch.contacts.about_f(evaluated),
@@ -54,11 +57,24 @@ pub(super) fn patch_impulse<T: Scalar>(
                 &roles.v_fo,
                 &after,
                 deflection_rate.as_ref(),
-            )
+            );
+            if model.contact_varies {
+                // First derivatives add up: those with respect to the settings are of the formulas where all else stays.
+                let (a, b) = (Collider::lift(&a), Collider::lift(&b));
+                let still = pair.lift(&a, &b);
+                let still = Roles::new(&still).ok()?;
+                let lambda = lambda.map(|x| T::from(x.real()));
+                let after = SpatialVelocity::lift(&after.real());
+                let rate = deflection_rate.map(|rate| SpatialVelocity::lift(&rate.real()));
+                let before = &still.v_fo;
+                let by_settings =
+                    discrete_impulse(&still, settings, polygons(), &lambda, before, &after, rate.as_ref());
+                on_o += by_settings - SpatialForce::lift(&by_settings.real());
+            }
+            on_o
         } else {
-            let polygons = &contacts.polygons[patch.contacts.polygons.clone()];
             let rate = deflection_rate.as_ref();
-            discrete_impulse(&roles, settings, polygons, &lambda, &roles.v_fo, &after, rate)
+            discrete_impulse(&roles, settings, polygons(), &lambda, &roles.v_fo, &after, rate)
         };
         let on_o = on_o.rotated(&roles.x_wf.rotation);
         Some((if roles.a_is_o { on_o } else { -on_o }, roles.x_wf.translation))
