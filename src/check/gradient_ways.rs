@@ -1,12 +1,31 @@
-//! Gradients of one number that are made in several ways, held against the one that differences judge.
+//! Gradients of one number that is a sum of terms: small terms beside the others, and the sum's gradient made in several
+//! ways, held against those of the terms, which differences judge.
 
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
 
+use super::comparison::Verdict;
 use super::gradient::CheckedParameter;
-use super::report::GradientReport;
+use super::report::{GradientReport, ReportRow};
 use super::ways::{MadeWay, Rows, compare_way};
+
+/// Decides undecided rows of small terms: those that agree with differences to within the tolerance of the derivatives of
+/// all terms together. `rows` has a row for each of so many terms with respect to one parameter, then to the next.
+pub(crate) fn settle_small_terms(rows: &mut [ReportRow], terms: usize, tolerance: f64) {
+    for rows in rows.chunks_mut(terms.max(1)) {
+        let all: f64 = rows.iter().map(|row| row.comparison.claimed.abs()).sum();
+        for comparison in rows.iter_mut().map(|row| &mut row.comparison) {
+            let off = (comparison.claimed - comparison.difference).abs() + comparison.difference_error;
+            // Not a number is too far off.
+            if comparison.verdict == Verdict::Noisy && off <= tolerance * all {
+                comparison.verdict = Verdict::Ok;
+                comparison.note = format!("off by {off:.1e} at most, of {all:.1e} of all terms");
+                comparison.differences.clear();
+            }
+        }
+    }
+}
 
 /// A gradient that was made in another way.
 #[derive(Debug)]
@@ -73,7 +92,35 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Verdict;
+    use crate::check::{CheckSettings, check_jacobian};
+
+    #[test]
+    fn small_terms_are_decided_beside_large_ones_but_wrong_ones_stay_wrong() {
+        // A large term, and a small one with noise that hides its derivative.
+        let noise = |x: f64| ((x * 1e9).sin() * 43758.5453).fract();
+        let terms = |x: &[f64]| {
+            let small = 1e-9 * x[0] + 1e-12 * noise(x[0]);
+            Ok::<_, std::convert::Infallible>(vec![vec![x[0].sin()], vec![small]])
+        };
+        let parameters = [CheckedParameter { name: "x".into(), unit: 1.0, scale: 1.0 }];
+        let (settings, at) = (CheckSettings::default(), [0.4]);
+        let verdicts = |claimed: [f64; 2]| {
+            let jacobian = [claimed.map(|by| vec![by]).to_vec()];
+            let checked = check_jacobian(&["large", "small"], &parameters, terms, &at, &jacobian, &settings);
+            let Ok(mut report) = checked;
+            let before: Vec<Verdict> = report.rows.iter().map(|row| row.comparison.verdict).collect();
+            settle_small_terms(&mut report.rows, 2, settings.tolerance);
+            let after: Vec<Verdict> = report.rows.iter().map(|row| row.comparison.verdict).collect();
+            (before, after)
+        };
+        let right = 0.4f64.cos();
+        assert_eq!(
+            verdicts([right, 1e-9]),
+            (vec![Verdict::Ok, Verdict::Noisy], vec![Verdict::Ok, Verdict::Ok])
+        );
+        assert_eq!(verdicts([1.1 * right, 1e-9]).1[0], Verdict::Wrong);
+        assert_ne!(verdicts([right, 0.1]).1[1], Verdict::Ok);
+    }
 
     #[test]
     fn ways_that_differ_by_more_than_rounding_of_the_terms_are_wrong() {

@@ -13,7 +13,7 @@ use super::optimize_shared::failed;
 use super::{Error, print_warnings};
 use crate::check::{
     CheckSettings, CheckedParameter, GradientReport, GradientWay, check_gradient, check_jacobian,
-    compare_gradients, tightest_first,
+    compare_gradients, settle_small_terms, tightest_first,
 };
 use crate::io::{OptimizedControl, ProblemEnsemble, ProblemFile};
 use crate::optimize::ensemble::Risk;
@@ -54,7 +54,9 @@ pub(super) fn check_problem(
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let jacobian = by_variables(&gradients, x.len());
-        let checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings).map_err(failed)?;
+        let checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings);
+        let mut checked = checked.map_err(failed)?;
+        settle_small_terms(&mut checked.rows, names.len(), settings.tolerance);
         all.rows.extend(checked.rows);
         let ways = ways(&problem, &x).map_err(failed)?;
         compare_gradients(&format!("cost {when}"), &parameters, &gradients, &ways, &mut all);
@@ -178,7 +180,8 @@ fn check_ensemble(
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let jacobian = by_variables(&gradients, x.len());
-        let checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings)?;
+        let mut checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings)?;
+        settle_small_terms(&mut checked.rows, names.len(), settings.tolerance);
         all.rows.extend(checked.rows);
         let way = GradientWay { name: "one adjoint".to_owned(), derivatives: gradient, directions: None };
         compare_gradients(&name, &parameters, &gradients, &[way], &mut all);
