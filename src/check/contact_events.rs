@@ -176,11 +176,9 @@ impl Watch {
         workspace: &StepWorkspace,
         tape: &Tape,
     ) -> StepEvents {
-        let StepProblem { model, state, time_step, control, .. } = *step;
+        let (StepProblem { model, state, control, .. }, dt) = (*step, step.length());
         match method {
-            Integrator::VelocityLevel(_) => {
-                self.of_step(model, [state, after], time_step, control, workspace)
-            }
+            Integrator::VelocityLevel(_) => self.of_step(model, [state, after], dt, control, workspace),
             method if method.is_runge_kutta() => self.of_stages(model, &tape.stages(), control),
             _ => self.at_state(model, state, control),
         }

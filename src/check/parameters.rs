@@ -12,7 +12,7 @@ use crate::rollout::SimulationError;
 const INSTEAD_OF_ZERO: f64 = 0.1;
 
 impl<A: AppliedForces> SceneCheck<'_, A> {
-    /// All parameters of the model and its contact, those of places and meshes that are asked for, then the control values.
+    /// All parameters of the model and its contact, the time step, those of places and meshes that are asked for, then the control values.
     pub(super) fn parameters(&self, settings: &CheckSettings) -> Result<Vec<CheckedValue>, SimulationError> {
         let (model, controls) = (self.model, self.controls);
         let places = if settings.places { Parameter::places(model) } else { Vec::new() };
@@ -20,6 +20,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let mut parameters: Vec<CheckedValue> = Parameter::all(model)
             .into_iter()
             .chain(Parameter::of_contact(model))
+            .chain([Parameter::TimeStep])
             .chain(places)
             .chain(vertices)
             .map(|parameter| {

@@ -50,7 +50,7 @@ impl<T: Scalar> FreeMotion<T> {
         mass: &MassProperties<T>,
         rotation: &Matrix3<T>,
         angular_velocity: &Vector3<T>,
-        dt: f64,
+        dt: T,
     ) -> Self {
         let spin = rotation.transpose() * angular_velocity;
         let momentum = mass.inertia * spin;
@@ -67,21 +67,21 @@ impl<T: Scalar> FreeMotion<T> {
         rotation: &Matrix3<T>,
         angular_velocity: &Vector3<T>,
         extra_rate: &Vector3<T>,
-        dt: f64,
+        dt: T,
     ) -> Self {
         let spin = rotation.transpose() * angular_velocity;
         let momentum = mass.inertia * spin;
-        let angle = (spin + extra_rate) * T::from(dt);
+        let angle = (spin + extra_rate) * dt;
         let turn = rotation_exponential_less_identity(&angle);
         let change = solve(&mass.inertia, &(turn.transpose() * momentum));
         let change = rotation * (turn * (spin + change) + change);
         let angular_velocity = angular_velocity + change;
-        let moved = angular_velocity * T::from(dt);
+        let moved = angular_velocity * dt;
         let before = rotation * mass.center_of_mass;
         let way = rotation * (turn * mass.center_of_mass);
         Self {
             angular_velocity,
-            extra_turn: (rotation * extra_rate - change) * T::from(dt),
+            extra_turn: (rotation * extra_rate - change) * dt,
             extra_shift: moved.cross(&(before + way)) - way,
             swing: angular_velocity.cross(&way),
         }
@@ -108,9 +108,9 @@ fn violation<T: Scalar>(
     spin: &Vector3<T>,
     extra: &Vector3<T>,
     momentum: &Vector3<T>,
-    dt: f64,
+    dt: T,
 ) -> Vector3<T> {
-    let back = rotation_exponential_less_identity(&((spin + extra) * T::from(-dt)));
+    let back = rotation_exponential_less_identity(&((spin + extra) * -dt));
     inertia * extra - back * momentum * T::from(0.5)
 }
 
@@ -156,15 +156,15 @@ fn midpoint_rate<T: Scalar>(
     inertia: &Matrix3<T>,
     spin: &Vector3<T>,
     momentum: &Vector3<T>,
-    dt: f64,
+    dt: T,
 ) -> Vector3<T> {
     let (real_inertia, start, b) = (real_matrix(inertia), real_vector(spin), real_vector(momentum));
-    let Some(extra) = real_midpoint_rate(&real_inertia, &start, &b, dt) else {
+    let Some(extra) = real_midpoint_rate(&real_inertia, &start, &b, dt.real()) else {
         return Vector3::from_element(T::from(0.0));
     };
     let mut lifted = extra.map(T::from);
     if T::NDERIV > 0 {
-        let slope = violation_slope(&real_inertia, &(start + extra), &b, dt).map(T::from);
+        let slope = violation_slope(&real_inertia, &(start + extra), &b, dt.real()).map(T::from);
         for _ in 0..T::NDERIV {
             let left = violation(inertia, spin, &lifted, momentum, dt);
             // What is left of the real part is rounding.

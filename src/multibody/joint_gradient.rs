@@ -7,6 +7,8 @@ pub struct JointGradient {
     pub damping: f64,
     /// With respect to the Coulomb friction.
     pub friction: f64,
+    /// With respect to the stiction velocity of the friction.
+    pub stiction_velocity: f64,
     /// With respect to the stiffness of the spring.
     pub stiffness: f64,
     /// With respect to the position at which the spring is at rest.

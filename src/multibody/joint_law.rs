@@ -17,7 +17,7 @@ pub(crate) enum JointLaw<T = f64> {
     Stop { end: T, upper: bool, stiffness: T, dissipation: T },
     /// Coulomb friction, regularized as friction of contact is: −friction v/√(v² + v_s²) with the stiction
     /// velocity v_s.
-    Friction { friction: T, stiction_velocity: f64 },
+    Friction { friction: T, stiction_velocity: T },
 }
 
 /// What a [`JointLaw`] belongs to.
@@ -97,7 +97,7 @@ impl<T: Scalar> JointLaw<T> {
 
     /// The impulse over a step of `dt` seconds, with position and velocity at its end: `q` is the
     /// position at its start, `v` the velocity at its end.
-    pub fn impulse(&self, dt: f64, q: T, v: T) -> T {
+    pub fn impulse(&self, dt: T, q: T, v: T) -> T {
         self.force(q + v * dt, v) * dt
     }
 }
@@ -160,16 +160,17 @@ impl JointLaw<f64> {
                 stiffness: DualArray::constant(stiffness),
                 dissipation: DualArray::constant(dissipation),
             },
-            Self::Friction { friction, stiction_velocity } => {
-                JointLaw::Friction { friction: DualArray::constant(friction), stiction_velocity }
-            }
+            Self::Friction { friction, stiction_velocity } => JointLaw::Friction {
+                friction: DualArray::constant(friction),
+                stiction_velocity: DualArray::constant(stiction_velocity),
+            },
         };
         function(&lifted, DualArray::variable(q, 0), DualArray::variable(v, 1)).eps
     }
 
     /// The derivatives of a function of the law, such as [`JointLaw::force`], with respect to its own
     /// numbers: stiffness, damping and limit of effort of a drive (0 for a gain that it does not have); end,
-    /// stiffness and dissipation of a stop; the friction, first of three.
+    /// stiffness and dissipation of a stop; friction and stiction velocity, the first two of three.
     pub fn number_slopes(
         &self,
         function: impl FnOnce(&JointLaw<DualArray<3>>, DualArray<3>, DualArray<3>) -> DualArray<3>,
@@ -195,9 +196,10 @@ impl JointLaw<f64> {
                 stiffness: number(stiffness, 1),
                 dissipation: number(dissipation, 2),
             },
-            Self::Friction { friction, stiction_velocity } => {
-                JointLaw::Friction { friction: number(friction, 0), stiction_velocity }
-            }
+            Self::Friction { friction, stiction_velocity } => JointLaw::Friction {
+                friction: number(friction, 0),
+                stiction_velocity: number(stiction_velocity, 1),
+            },
         };
         function(&lifted, DualArray::constant(q), DualArray::constant(v)).eps
     }

@@ -34,12 +34,12 @@ impl<T: Scalar> LedCoordinate<T> {
 
     /// The acceleration over a step of `dt` seconds, with position and velocity at its end: `q` is the position at its start,
     /// `v` the velocity at its end.
-    pub fn acceleration_after(&self, dt: f64, q: T, v: T) -> T {
+    pub fn acceleration_after(&self, dt: T, q: T, v: T) -> T {
         self.law.acceleration(self.command, q + v * dt, v)
     }
 
     /// The change of the velocity over a step of `dt` seconds that takes the law at its end, under no other forces.
-    pub fn free_change(&self, dt: f64, joints: &JointState<T>) -> T {
+    pub fn free_change(&self, dt: T, joints: &JointState<T>) -> T {
         let (q, v) = (joints.q[self.q], joints.v[self.v]);
         self.acceleration_after(dt, q, v) * dt * self.law.step_factor(dt).recip()
     }

@@ -40,6 +40,8 @@ pub struct Model<T = f64> {
     pub(crate) contact: ContactSettings<T>,
     /// Whether the settings of contact carry derivatives.
     pub(crate) contact_varies: bool,
+    /// What the length of every step is multiplied by (see [`Parameter::TimeStep`](super::Parameter::TimeStep)).
+    pub(crate) time_step_factor: T,
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
@@ -136,6 +138,7 @@ impl<T: Scalar> Model<T> {
             loads: m.loads.iter().map(Load::lift).collect(),
             contact: m.contact.lift(),
             contact_varies: false,
+            time_step_factor: T::from(m.time_step_factor),
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
             rigid_pairs: m.rigid_pairs.clone(),
@@ -163,6 +166,7 @@ impl<T: Scalar> Model<T> {
             loads: self.loads.iter().map(Load::real).collect(),
             contact: self.contact.real(),
             contact_varies: false,
+            time_step_factor: self.time_step_factor.real(),
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
             rigid_pairs: self.rigid_pairs.clone(),

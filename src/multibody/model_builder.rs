@@ -109,6 +109,7 @@ impl ModelBuilder {
             loads,
             contact,
             contact_varies: false,
+            time_step_factor: 1.0,
             apart,
             pairs,
             rigid_pairs,

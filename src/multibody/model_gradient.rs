@@ -97,6 +97,7 @@ impl ModelGradient {
                         | Parameter::EffortLimit { .. }
                         | Parameter::JointStop { .. }
                         | Parameter::JointFriction { .. }
+                        | Parameter::JointStictionVelocity { .. }
                 )
             }),
             of_links: model.asks_for_link_masses(),
@@ -167,7 +168,11 @@ impl ModelGradient {
                 by.stop_stiffness += second;
                 by.stop_dissipation += third;
             }
-            LawOrigin::Friction { joint } => self.joints[joint].friction += first,
+            LawOrigin::Friction { joint } => {
+                let by = &mut self.joints[joint];
+                by.friction += first;
+                by.stiction_velocity += second;
+            }
         }
     }
 
@@ -411,6 +416,7 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::Gravity { axis } => by_model.gravity[axis],
             Parameter::JointDamping { joint } => by_model.joints[joint].damping,
             Parameter::JointFriction { joint } => by_model.joints[joint].friction,
+            Parameter::JointStictionVelocity { joint } => by_model.joints[joint].stiction_velocity,
             Parameter::SpringStiffness { joint } => by_model.joints[joint].stiffness,
             Parameter::SpringRest { joint } => by_model.joints[joint].rest,
             Parameter::JointStop { joint, number } => {
@@ -436,6 +442,7 @@ impl<'m> DifferentiatedModel<'m> {
             | Parameter::JointAxis { .. }
             | Parameter::StictionVelocity
             | Parameter::BristleLength
+            | Parameter::TimeStep
             | Parameter::Load { .. } => 0.0,
         }
     }

@@ -78,6 +78,11 @@ pub enum Parameter {
         /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
         joint: usize,
     },
+    /// The stiction velocity of the friction of a joint with one coordinate, rad/s or m/s.
+    JointStictionVelocity {
+        /// The joint in [`Mechanism::joints`](super::tree::Mechanism::joints).
+        joint: usize,
+    },
     /// The stiffness of the spring of a joint with one coordinate, N m/rad or N/m; 0 where it has
     /// none.
     SpringStiffness {
@@ -199,6 +204,11 @@ pub enum Parameter {
     StictionVelocity,
     /// The bristle length, m, of a model that has one; taken as the stiction velocity.
     BristleLength,
+    /// A factor on the length of every step, 1: the derivative with respect to it is that with respect to the time step,
+    /// times the time step. Motions keep their number of steps, and each step the control values that it has; the
+    /// times that loads, forces of the user's own and losses are told stay those of the settings. Steps take it as they
+    /// take [`Parameter::JointFrame`]; it is in none of the lists of parameters.
+    TimeStep,
     /// The extent at a vertex of a compliant geometry's mesh: the pressure there over the hydroelastic
     /// modulus. With a pressure law it is the law's value f(ε), not the ε that the law was applied to
     /// ([`ExtentSource`](crate::field::ExtentSource) leads from the one to the other). See [`Parameter::extents`].
@@ -275,7 +285,11 @@ impl Parameter {
     pub(crate) fn takes_a_step(&self) -> bool {
         matches!(
             self,
-            Self::JointFrame { .. } | Self::JointAxis { .. } | Self::StictionVelocity | Self::BristleLength
+            Self::JointFrame { .. }
+                | Self::JointAxis { .. }
+                | Self::StictionVelocity
+                | Self::BristleLength
+                | Self::TimeStep
         )
     }
 

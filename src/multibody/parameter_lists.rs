@@ -141,7 +141,9 @@ impl Parameter {
         parameters.extend(of_loads(model, |part| !matches!(part, LoadPart::Knot(_))));
         let of_joints = (0..model.mechanism.joints().len()).flat_map(|joint| {
             let damping = Parameter::JointDamping { joint };
-            [damping, Parameter::JointFriction { joint }, Parameter::SpringStiffness { joint }]
+            let [friction, spring] =
+                [Parameter::JointFriction { joint }, Parameter::SpringStiffness { joint }];
+            [damping, friction, Parameter::JointStictionVelocity { joint }, spring]
         });
         let springs = (0..model.mechanism.joints().len())
             .filter(|&joint| model.mechanism.joints()[joint].spring.stiffness > 0.0)

@@ -33,6 +33,7 @@ impl Parameter {
             Self::Gravity { axis } => format!("gravity[{axis}]"),
             Self::JointDamping { joint: j } => format!("{}.damping", joint(j)),
             Self::JointFriction { joint: j } => format!("{}.friction", joint(j)),
+            Self::JointStictionVelocity { joint: j } => format!("{}.stiction_velocity", joint(j)),
             Self::SpringStiffness { joint: j } => format!("{}.spring.stiffness", joint(j)),
             Self::SpringRest { joint: j } => format!("{}.spring.rest", joint(j)),
             Self::JointStop { joint: j, number } => format!("{}.{}", joint(j), number.name()),
@@ -72,6 +73,7 @@ impl Parameter {
             }
             Self::StictionVelocity => "contact.stiction_velocity".to_owned(),
             Self::BristleLength => "contact.bristle_length".to_owned(),
+            Self::TimeStep => "time_step".to_owned(),
             Self::FixedPose { body: b, axis } => {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }

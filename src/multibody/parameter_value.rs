@@ -6,6 +6,7 @@ use super::mass::MassSource;
 use super::model::Model;
 use super::parameter::{Parameter, StopNumber};
 use super::parameter_error::ParameterError;
+use super::tree::Joint;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::spatial::MassProperties;
 
@@ -40,6 +41,11 @@ impl Parameter {
             Self::JointFriction { joint } => {
                 let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
                 joint.map(|j| j.friction).ok_or_else(missing)
+            }
+            Self::JointStictionVelocity { joint } => {
+                let rubs = |j: &&Joint| j.q.len() == 1 && j.friction > 0.0;
+                let joint = model.mechanism.joints().get(joint).filter(rubs);
+                joint.map(|j| j.stiction_velocity).ok_or_else(missing)
             }
             Self::SpringStiffness { joint } => {
                 let joint = model.mechanism.joints().get(joint).filter(|j| j.q.len() == 1);
@@ -108,6 +114,7 @@ impl Parameter {
             }
             Self::StictionVelocity => Ok(model.contact.stiction_velocity),
             Self::BristleLength => model.contact.bristle_length.ok_or_else(missing),
+            Self::TimeStep => Ok(model.time_step_factor),
             Self::FixedPose { body, axis } => {
                 let exists = model.bodies.get(body).is_some_and(|b| !b.is_moving()) && axis < 6;
                 exists.then_some(0.0).ok_or_else(missing)
@@ -137,7 +144,9 @@ impl Parameter {
             | Self::Mass { .. }
             | Self::EffortLimit { .. }
             | Self::StictionVelocity
+            | Self::JointStictionVelocity { .. }
             | Self::BristleLength
+            | Self::TimeStep
             | Self::GeometryScale { .. } => (value > 0.0, "positive and finite"),
             Self::Material { .. }
             | Self::JointDamping { .. }

@@ -141,10 +141,20 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
                 out.contact.bristle_length = Some(value);
                 out.contact_varies = T::NDERIV > 0;
             }
+            Parameter::TimeStep => {
+                out.time_step_factor = value;
+                out.contact_varies |= T::NDERIV > 0;
+            }
             Parameter::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
-            Parameter::JointFriction { joint } => {
+            Parameter::JointFriction { joint } | Parameter::JointStictionVelocity { joint } => {
                 let mechanism = std::mem::take(&mut out.mechanism);
-                out.mechanism = mechanism.with_joint_friction(joint, value);
+                let Joint { friction, stiction_velocity, .. } = mechanism.joints()[joint];
+                out.mechanism = match parameter {
+                    Parameter::JointFriction { .. } => {
+                        mechanism.with_joint_friction(joint, value, stiction_velocity)
+                    }
+                    _ => mechanism.with_joint_friction(joint, friction, value),
+                };
             }
             Parameter::SpringStiffness { joint } => {
                 change_joint(&mut out, joint, |j| j.spring.stiffness = value);

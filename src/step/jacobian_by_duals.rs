@@ -24,7 +24,7 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
     let state = State::<Dual>::lift(at.before);
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
     let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
-        let StepPoint { time, dt: time_step, applied, .. } = *at;
+        let StepPoint { time, time_step, applied, .. } = *at;
         let step = StepProblem { model, state, time, time_step, applied, control, substeps: None };
         let after = take(&step)?;
         Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
@@ -85,7 +85,7 @@ pub(super) fn by_steps_in_duals<A: AppliedForces>(
     let (state, mut workspace) = (State::lift(at.before), StepWorkspace::<Dual>::default());
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
     for SeededModel { columns: of_model, model } in all {
-        let StepPoint { time, dt: time_step, applied, .. } = *at;
+        let StepPoint { time, time_step, applied, .. } = *at;
         let step =
             StepProblem { model, state: &state, time, time_step, applied, control: &control, substeps: None };
         let after = integrator.step(&step, &mut workspace)?;

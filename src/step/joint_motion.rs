@@ -29,7 +29,7 @@ impl<T> Default for JointMotion<T> {
 
 impl<T: Scalar> JointMotion<T> {
     /// That of a step of `dt` seconds from a state.
-    pub fn of(&mut self, model: &Model<T>, state: &State<T>, dt: f64) -> &InertialMotion<T> {
+    pub fn of(&mut self, model: &Model<T>, state: &State<T>, dt: T) -> &InertialMotion<T> {
         let Self { motion, real, real_motion, kinematics, rule } = self;
         if !model.mechanism.has_spherical_joints() {
             motion.assign(&InertialMotion::default());
@@ -44,7 +44,7 @@ impl<T: Scalar> JointMotion<T> {
         }
         let joints = &real_state.joints;
         let kinematics = kinematics.update(mechanism, &joints.q, &joints.v);
-        real_motion.set(mechanism, kinematics, &joints.q, &joints.v, dt, rule);
+        real_motion.set(mechanism, kinematics, &joints.q, &joints.v, dt.real(), rule);
         motion.assign(real_motion);
         motion
     }

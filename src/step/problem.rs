@@ -2,6 +2,7 @@
 
 use super::Substep;
 use crate::multibody::{Model, NoForces, State};
+use crate::scalar::Scalar;
 
 /// A step to be taken: its initial state, its length, and the forces and controls that act during it.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub struct StepProblem<'a, A, T = f64> {
     pub state: &'a State<T>,
     /// Time at its start, s.
     pub time: f64,
-    /// Its length, s.
+    /// Its length, s, times the model's factor (see [`Parameter::TimeStep`](crate::multibody::Parameter::TimeStep)).
     pub time_step: f64,
     /// The user's forces.
     pub applied: &'a A,
@@ -46,6 +47,14 @@ impl<'a, A, T> StepProblem<'a, A, T> {
     pub fn under<B>(self, applied: &'a B) -> StepProblem<'a, B, T> {
         let Self { model, state, time, time_step, control, substeps, .. } = self;
         StepProblem { model, state, time, time_step, applied, control, substeps }
+    }
+
+    /// How long the step is, s.
+    pub(crate) fn length(&self) -> T
+    where
+        T: Scalar,
+    {
+        self.model.time_step_factor * self.time_step
     }
 
     /// A part of the step, from `begin` s after its start and `length` s long, from the same state.

@@ -40,7 +40,8 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     memory: &mut Memory<T>,
     after: &mut State<T>,
 ) {
-    let StepProblem { model, state, time, time_step: dt, applied, control, .. } = *step;
+    let StepProblem { model, state, time, applied, control, .. } = *step;
+    let dt = step.length();
     let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
     let commands = &control[..model.command_dimension()];
     let bodies = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
@@ -49,7 +50,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     after.bodies.extend(bodies);
     let change = memory.acceleration.evaluate(model, &state.joints, forces, commands, kinematics);
     let free = memory.free_motion.of(model, state, dt);
-    let (dt, moves) = (T::from(dt), &mut memory.moves);
+    let moves = &mut memory.moves;
     change.iter_mut().for_each(|a| *a *= dt);
     change.iter_mut().zip(&free.velocity_change).for_each(|(sum, c)| *sum += *c);
     moves.clear();
@@ -65,11 +66,10 @@ fn step_body<T: Scalar>(
     gravity: &Vector3<T>,
     body: &BodyState<T>,
     force: &SpatialForce<T>,
-    dt: f64,
+    dt: T,
 ) -> BodyState<T> {
     let rotation = body.orientation.to_matrix();
     let free = FreeMotion::new(mass, &rotation, &body.velocity.rotational, dt);
-    let dt = T::from(dt);
     let acceleration = body_acceleration(mass, gravity, &not_turning(body), force);
     let offset = rotation * mass.center_of_mass;
     let center_velocity = body.velocity.shifted(&offset).translational + acceleration.of_center_of_mass * dt;

@@ -11,6 +11,9 @@ pub(super) struct StepPoint<'a, A> {
     pub before: &'a State,
     pub after: &'a State,
     pub time: f64,
+    /// The length of the step that the problem says, s.
+    pub time_step: f64,
+    /// How long it is, s: that times the model's factor.
     pub dt: f64,
     pub applied: &'a A,
     pub control: &'a [f64],
@@ -26,14 +29,15 @@ impl<A> Copy for StepPoint<'_, A> {}
 
 impl<'a, A> StepPoint<'a, A> {
     pub fn new(step: &StepProblem<'a, A>, after: &'a State, model: &'a DifferentiatedModel<'a>) -> Self {
-        let StepProblem { state: before, time, time_step: dt, applied, control, .. } = *step;
-        Self { model, before, after, time, dt, applied, control }
+        let (StepProblem { state: before, time, time_step, applied, control, .. }, dt) =
+            (*step, step.length());
+        Self { model, before, after, time, time_step, dt, applied, control }
     }
 
     /// The same step without its forces, for what does not evaluate them and is compiled once.
     pub fn without_forces(&self) -> StepPoint<'a, ()> {
-        let Self { model, before, after, time, dt, control, .. } = *self;
-        StepPoint { model, before, after, time, dt, applied: &(), control }
+        let Self { model, before, after, time, time_step, dt, control, .. } = *self;
+        StepPoint { model, before, after, time, time_step, dt, applied: &(), control }
     }
 
     /// The point at which forces are evaluated at a state and a time during the step.

@@ -23,6 +23,8 @@ use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 pub struct Tape {
     integrator: Integrator,
     time: f64,
+    /// What the problem says, and how long the step is.
+    time_step: f64,
     dt: f64,
     control: Vec<f64>,
     before: State,
@@ -137,7 +139,7 @@ impl Integrator {
 impl Tape {
     fn start<A>(&mut self, integrator: Integrator, step: &StepProblem<'_, A>) {
         self.integrator = integrator;
-        (self.time, self.dt) = (step.time, step.time_step);
+        (self.time, self.time_step, self.dt) = (step.time, step.time_step, step.length());
         self.control.clear();
         self.control.extend_from_slice(step.control);
         self.before.assign(step.state);
@@ -161,7 +163,7 @@ impl Tape {
         }
         match self.integrator {
             // All derivatives of these steps with joints are by dual numbers.
-            Integrator::Complementarity(_) => Ok(()),
+            Integrator::Complementarity(_) if step.model.mechanism.velocity_dimension() > 0 => Ok(()),
             fixed => {
                 let at = StepPoint::new(step, after, differentiated);
                 by_steps_in_duals(fixed, &at, &mut self.by_places)
@@ -220,6 +222,7 @@ impl Tape {
         let Self {
             integrator,
             time,
+            time_step,
             dt,
             control,
             before,
@@ -230,7 +233,8 @@ impl Tape {
             by_places,
             ..
         } = self;
-        let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
+        let (time, time_step, dt) = (*time, *time_step, *dt);
+        let at = StepPoint { model: differentiated, before, after, time, time_step, dt, applied, control };
         let mut jacobian = match integrator {
             Integrator::VelocityLevel(method) => {
                 method.jacobian(&at, balance.get_or_insert_default(), &mut workspace.velocity_level)
@@ -242,8 +246,8 @@ impl Tape {
                     let step = StepProblem {
                         model: differentiated.model(),
                         state: before,
-                        time: *time,
-                        time_step: *dt,
+                        time,
+                        time_step,
                         applied,
                         control,
                         substeps: None,
@@ -284,6 +288,7 @@ impl Tape {
         let Self {
             integrator,
             time,
+            time_step,
             dt,
             control,
             before,
@@ -301,7 +306,8 @@ impl Tape {
             out.model.direct[column] += by;
         }
         let explicit = kept.then_some(&*explicit);
-        let at = StepPoint { model: differentiated, before, after, time: *time, dt: *dt, applied, control };
+        let (time, time_step, dt) = (*time, *time_step, *dt);
+        let at = StepPoint { model: differentiated, before, after, time, time_step, dt, applied, control };
         match integrator {
             Integrator::SemiImplicitEuler => {
                 semi_implicit_euler::vjp(&at, explicit.map(|kept| &kept.surfaces[0]), workspace, out);

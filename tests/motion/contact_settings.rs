@@ -1,4 +1,4 @@
-//! Derivatives with respect to the stiction velocity and the bristle length.
+//! Derivatives with respect to the stiction velocity, the bristle length and the length of steps.
 
 use isobar::contact::{ContactModel, ContactSettings, FrictionRegularization};
 use isobar::geometry::Shape;
@@ -39,8 +39,9 @@ fn objective(model: &Model) -> Objective {
 /// The derivatives of the cost by a sweep backward, by one forward, and by differences.
 fn agree(contact: ContactSettings, integrator: Integrator) {
     let (model, start) = heap(contact);
-    let (objective, parameters) = (objective(&model), Parameter::of_contact(&model));
+    let (objective, mut parameters) = (objective(&model), Parameter::of_contact(&model));
     assert_eq!(parameters.len(), 1 + usize::from(contact.bristle_length.is_some()));
+    parameters.push(Parameter::TimeStep);
     let settings = SimulationSettings { integrator, time_step: 2e-4 };
     let rollout = Rollout::new(&model, &start, settings, 0.001);
     let substeps = rollout.find_substeps().expect("runs");
@@ -78,7 +79,7 @@ fn tight(model: ContactModel) -> Integrator {
 }
 
 #[test]
-fn every_kind_of_step_follows_the_stiction_velocity() {
+fn every_kind_of_step_follows_the_stiction_velocity_and_its_length() {
     for integrator in integrators() {
         agree(ContactSettings { stiction_velocity: 0.03, ..Default::default() }, integrator);
     }

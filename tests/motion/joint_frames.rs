@@ -1,4 +1,4 @@
-//! Derivatives with respect to where joints are and where their axes point.
+//! Derivatives with respect to where joints are and where their axes point, and to the length of steps with joints.
 
 use crate::jointed_scene;
 use isobar::contact::{ContactModel, SurfaceRepresentation};
@@ -11,10 +11,10 @@ use isobar::rollout::{
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, SolverTolerance, VelocityLevel};
 use nalgebra::Vector3;
 
-/// The frames and axes of all joints.
+/// The frames and axes of all joints, and the length of steps.
 fn parameters(model: &Model) -> Vec<Parameter> {
     let is_of_joint = |p: &Parameter| matches!(p, Parameter::JointFrame { .. } | Parameter::JointAxis { .. });
-    Parameter::places(model).into_iter().filter(is_of_joint).collect()
+    Parameter::places(model).into_iter().filter(is_of_joint).chain([Parameter::TimeStep]).collect()
 }
 
 /// Where bodies are and how fast they move at the end, and what they are pushed with on the way.
@@ -81,9 +81,12 @@ fn the_adjoint_forward_mode_and_differences_agree() {
             assert!(off < 1e-7, "{integrator:?}: {:?}: {x} and {y}", parameters[i]);
         }
         // Differences of other parameters for each kind of step.
-        for (i, parameter) in parameters.iter().enumerate().skip(number).step_by(8) {
+        let last = parameters.len() - 1;
+        for i in (number..last).step_by(8).chain([last]) {
+            let parameter = &parameters[i];
+            let value = parameter.value(&model).expect("there");
             let at = |h: f64| {
-                let model = model.with_parameters(&[(*parameter, h)]).expect("valid");
+                let model = model.with_parameters(&[(*parameter, value + h)]).expect("valid");
                 let rollout = Rollout { model: &model, ..rollout };
                 GaussNewton::new(rollout, &objective, &[]).expect("runs").value()
             };

@@ -66,6 +66,7 @@ fn parameters(method: ComplementarityMethod) -> Vec<Parameter> {
         Parameter::GeometryPose { body: 0, geometry: 0, axis: 5 },
         Parameter::FixedPose { body: 1, axis: 0 },
         Parameter::FixedPose { body: 1, axis: 5 },
+        Parameter::TimeStep,
     ];
     if method == ComplementarityMethod::Ecp {
         parameters.extend((0..3).map(|axis| material(MaterialParameter::FrictionEllipsoid(axis))));

@@ -160,7 +160,7 @@ pub(crate) struct BristleLaw<T = f64> {
     /// The stiction velocity, m/s.
     pub stiction_velocity: T,
     /// The length of the step δt, s.
-    pub dt: f64,
+    pub dt: T,
 }
 
 impl<T: Scalar> BristleLaw<T> {
@@ -199,8 +199,8 @@ impl<T: Scalar> BristleLaw<T> {
         // √(v̄² + ε²) − ε, without a difference of numbers that are nearly equal.
         let (square, resting) = (sums.slip * per_load, self.stiction_velocity * RESTING);
         let speed = square / ((square + resting * resting).sqrt() + resting);
-        let kept = (speed * (T::from(self.dt) / (self.length * SLIDING)) + 1.0).recip();
-        let dt = T::from(self.dt);
+        let kept = (speed * (self.dt / (self.length * SLIDING)) + 1.0).recip();
+        let dt = self.dt;
         Deflection {
             rotation: (before.rotation + spin * dt) * kept,
             translation: (before.translation + at_origin * dt) * kept,
@@ -223,7 +223,7 @@ impl BristleLaw {
     /// The same law in another scalar, without derivatives.
     fn lift<T: Scalar>(&self) -> BristleLaw<T> {
         let Self { length, stiction_velocity, dt } = *self;
-        BristleLaw { length: T::from(length), stiction_velocity: T::from(stiction_velocity), dt }
+        BristleLaw { length: T::from(length), stiction_velocity: T::from(stiction_velocity), dt: T::from(dt) }
     }
 
     /// The deflection with this [`Self::rate`].

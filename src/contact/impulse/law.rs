@@ -49,7 +49,7 @@ pub(crate) struct ImpulseLaw<T> {
     /// The contact model.
     pub model: ContactModel,
     /// Length of the step, s.
-    pub dt: f64,
+    pub dt: T,
     /// Regularization velocity of friction, m/s: the stiction velocity, or that of bristles (see
     /// [`crate::contact::impulse::bristles`]).
     pub stiction_velocity: T,
@@ -110,7 +110,7 @@ const SAP_FRICTION: f64 = 1e-3;
 
 /// The Hunt–Crossley impulse δt (A p − δt k v)₊ (1 − d v)₊ (Masterjohn eq. 14–16).
 #[inline(always)]
-fn hunt_crossley<T: Scalar>(dt: f64, face: &FaceConstants<T>, v: T) -> T {
+fn hunt_crossley<T: Scalar>(dt: T, face: &FaceConstants<T>, v: T) -> T {
     let elastic = face.load - face.stiffness * v * dt;
     let damping = T::from(1.0) - face.dissipation * v;
     if elastic.real() <= 0.0 || damping.real() <= 0.0 { T::from(0.0) } else { elastic * damping * dt }
@@ -119,7 +119,7 @@ fn hunt_crossley<T: Scalar>(dt: f64, face: &FaceConstants<T>, v: T) -> T {
 /// The normal impulse δt A p (1 − d v)₊ that the model Lagged takes friction from, with the
 /// normal velocity v before the step.
 #[inline(always)]
-fn lagged<T: Scalar>(dt: f64, face: &FaceConstants<T>) -> T {
+fn lagged<T: Scalar>(dt: T, face: &FaceConstants<T>) -> T {
     let damping = T::from(1.0) - face.dissipation * face.history;
     if damping.real() <= 0.0 { T::from(0.0) } else { face.load * damping * dt }
 }
@@ -318,7 +318,7 @@ pub(in crate::contact) mod tests {
     pub fn lifted<T: Scalar>(law: &ImpulseLaw<f64>) -> ImpulseLaw<T> {
         ImpulseLaw {
             model: law.model,
-            dt: law.dt,
+            dt: T::from(law.dt),
             stiction_velocity: T::from(law.stiction_velocity),
             fall_velocity: T::from(law.fall_velocity),
             friction: T::from(law.friction),

@@ -95,7 +95,7 @@ pub(crate) struct DiscreteSettings<'a, T = f64> {
     /// The contact model.
     pub model: ContactModel,
     /// Length of the step, s.
-    pub dt: f64,
+    pub dt: T,
 }
 
 impl<T: Scalar> DiscreteSettings<'_, T> {

@@ -58,7 +58,7 @@ impl<T: Scalar> ComputedTorque<T> {
     /// What the mass matrix is multiplied by in a step of `time_step` seconds that takes the law at its end,
     /// s = 1 + δt damping + δt² stiffness: M (v⁺ − v) = δt M (stiffness (u − q − δt v⁺) − damping v⁺) is
     /// s M v⁺ = M (v + δt stiffness (u − q)).
-    pub fn step_factor(&self, time_step: f64) -> T {
+    pub fn step_factor(&self, time_step: T) -> T {
         (self.stiffness * time_step + self.damping) * time_step + 1.0
     }
 }
@@ -130,7 +130,7 @@ impl<T: Scalar> Mechanism<T> {
 
     /// What the mass matrix of a body's tree is multiplied by in a step of `time_step` seconds: 1 but of trees under computed
     /// torque.
-    pub(crate) fn step_factor_of(&self, body: usize, time_step: f64) -> T {
+    pub(crate) fn step_factor_of(&self, body: usize, time_step: T) -> T {
         let law = self.tree_of_body(body).and_then(|tree| self.trees[tree].computed_torque);
         law.map_or(T::from(1.0), |law| law.step_factor(time_step))
     }

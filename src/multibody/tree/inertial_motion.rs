@@ -56,18 +56,18 @@ impl<T: Scalar> InertialMotion<T> {
 
     /// That of a step of `dt` seconds from a configuration and a velocity. `real` is the mechanism
     /// without its derivatives.
-    pub fn new(mechanism: &Mechanism<T>, real: &Mechanism, q: &[T], v: &[T], dt: f64) -> Self {
+    pub fn new(mechanism: &Mechanism<T>, real: &Mechanism, q: &[T], v: &[T], dt: T) -> Self {
         if !mechanism.has_spherical_joints() {
             return Self::default();
         }
         let numbers = |x: &[T]| x.iter().map(|x| x.real()).collect::<Vec<f64>>();
-        let middle = MiddleVelocities::find(real, &numbers(q), &numbers(v), dt, T::NDERIV > 0);
+        let middle = MiddleVelocities::find(real, &numbers(q), &numbers(v), dt.real(), T::NDERIV > 0);
         Self::at(mechanism, q, v, dt, &middle)
     }
 
     /// That of a step with the velocities at the middle of its parts, with the derivatives that their
     /// equations imply.
-    pub(super) fn at(mechanism: &Mechanism<T>, q: &[T], v: &[T], dt: f64, middle: &MiddleVelocities) -> Self {
+    pub(super) fn at(mechanism: &Mechanism<T>, q: &[T], v: &[T], dt: T, middle: &MiddleVelocities) -> Self {
         let (mut motion, mut rule) = (Self::default(), MidpointRule::default());
         let mut workspace = Workspace::new(mechanism);
         mechanism.update_kinematics(q, v, &mut workspace);
@@ -89,8 +89,7 @@ impl<T: Scalar> InertialMotion<T> {
     }
 
     /// Becomes the motion to the configuration and the velocity in the rule.
-    fn finish(&mut self, mechanism: &Mechanism<T>, q: &[T], v: &[T], dt: f64, rule: &mut MidpointRule<T>) {
-        let dt = T::from(dt);
+    fn finish(&mut self, mechanism: &Mechanism<T>, q: &[T], v: &[T], dt: T, rule: &mut MidpointRule<T>) {
         let MidpointRule { matrix, factors, bias, configuration, velocity, drift, moves, left, .. } = rule;
         velocity.iter_mut().zip(&*drift).for_each(|(v, &drift)| *v += drift);
         mechanism.configuration_difference(q, configuration, moves);

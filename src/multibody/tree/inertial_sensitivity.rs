@@ -96,7 +96,7 @@ impl InertialSensitivity {
             let mut moves = vec![Dual::from(0.0); 2 * n];
             chunk.iter().enumerate().for_each(|(k, &direction)| moves[direction] = Dual::variable(0.0, k));
             let moved = state.moved(&moves[..n], &moves[n..]);
-            by_state.set(&InertialMotion::at(mechanism, &moved.q, &moved.v, dt, &middle), chunk);
+            by_state.set(&InertialMotion::at(mechanism, &moved.q, &moved.v, Dual::from(dt), &middle), chunk);
         }
         let bodies = mechanism.bodies.iter().enumerate().filter(|_| of_masses);
         let bodies = bodies.filter_map(|(index, body)| Some((index, body.joint?, body.mass.as_ref()?)));
@@ -105,7 +105,8 @@ impl InertialSensitivity {
             let numbers: Vec<usize> = (0..MASS_NUMBERS).collect();
             for chunk in numbers.chunks(N) {
                 let seeded = mechanism.clone().with_body_mass(index, mass.seeded(chunk[0]));
-                derivatives.set(&InertialMotion::at(&seeded, &state.q, &state.v, dt, &middle), chunk);
+                derivatives
+                    .set(&InertialMotion::at(&seeded, &state.q, &state.v, Dual::from(dt), &middle), chunk);
             }
             (index, derivatives)
         };

@@ -51,7 +51,7 @@ pub struct Joint<T = f64> {
     /// −friction v/√(v² + stiction_velocity²); only joints with one coordinate have it.
     pub friction: T,
     /// The velocity at which the friction is regularized, rad/s or m/s.
-    pub stiction_velocity: f64,
+    pub stiction_velocity: T,
     /// The joint that it follows, if it does. Then it has no coordinates of its own, and its friction,
     /// damping, rotor and spring are counted among those of that joint.
     pub follows: Option<Follows>,
@@ -175,7 +175,7 @@ impl<T: Scalar> Mechanism<T> {
                     rotor_inertia: T::from(j.rotor_inertia),
                     spring: spring(&j.spring),
                     friction: T::from(j.friction),
-                    stiction_velocity: j.stiction_velocity,
+                    stiction_velocity: T::from(j.stiction_velocity),
                     follows: j.follows,
                     q: j.q.clone(),
                     v: j.v.clone(),
@@ -215,7 +215,7 @@ impl<T: Scalar> Mechanism<T> {
             rotor_inertia: j.rotor_inertia.real(),
             spring: spring(&j.spring),
             friction: j.friction.real(),
-            stiction_velocity: j.stiction_velocity,
+            stiction_velocity: j.stiction_velocity.real(),
             follows: j.follows,
             q: j.q.clone(),
             v: j.v.clone(),
@@ -364,14 +364,15 @@ impl<T: Scalar> Mechanism<T> {
         self
     }
 
-    /// The same mechanism with another Coulomb friction of one joint, so that it can carry derivatives.
+    /// The same mechanism with another Coulomb friction of one joint and another stiction velocity of it, so that it can carry derivatives.
     /// It is not checked.
     ///
     /// # Panics
     /// When there is no such joint.
     #[must_use]
-    pub fn with_joint_friction(mut self, joint: usize, friction: T) -> Self {
-        self.joints[joint].friction = friction;
+    pub fn with_joint_friction(mut self, joint: usize, friction: T, stiction_velocity: T) -> Self {
+        let joint = &mut self.joints[joint];
+        (joint.friction, joint.stiction_velocity) = (friction, stiction_velocity);
         self
     }
 

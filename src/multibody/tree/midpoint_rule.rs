@@ -160,9 +160,9 @@ impl<T: Scalar> MidpointRule<T> {
     }
 
     /// Brings the kinematics to where the velocity leads in `time`.
-    fn advance(&mut self, mechanism: &Mechanism<T>, time: f64) -> &mut Workspace<T> {
+    fn advance(&mut self, mechanism: &Mechanism<T>, time: T) -> &mut Workspace<T> {
         let Self { kinematics, velocity, moves, configuration, moved, .. } = self;
-        moves.iter_mut().zip(&*velocity).for_each(|(x, &v)| *x = v * T::from(time));
+        moves.iter_mut().zip(&*velocity).for_each(|(x, &v)| *x = v * time);
         mechanism.move_configuration(configuration, moves, moved);
         let kinematics = kinematics.get_or_insert_with(|| Workspace::new(mechanism));
         mechanism.update_kinematics(moved, velocity, kinematics);
@@ -170,8 +170,8 @@ impl<T: Scalar> MidpointRule<T> {
     }
 
     /// What is left of p₀ + δt/2 g(q_m, v_m) − M(q_m) v_m over a part of `dt` seconds.
-    fn update_left(&mut self, mechanism: &Mechanism<T>, dt: f64) {
-        self.advance(mechanism, 0.5 * dt);
+    fn update_left(&mut self, mechanism: &Mechanism<T>, dt: T) {
+        self.advance(mechanism, dt * 0.5);
         let Self { kinematics, velocity, left, rate, momentum, .. } = self;
         let Some(kinematics) = kinematics else { return };
         momenta_and_rates(mechanism, kinematics, velocity, left, rate);
@@ -182,26 +182,26 @@ impl<T: Scalar> MidpointRule<T> {
             }
         }
         for ((left, &rate), &p) in left.iter_mut().zip(&*rate).zip(&*momentum) {
-            *left = p + rate * T::from(0.5 * dt) - *left;
+            *left = p + rate * (dt * 0.5) - *left;
         }
     }
 
     /// Goes on to the end of a part, once the velocity at its middle is found.
-    fn pass(&mut self, mechanism: &Mechanism<T>, dt: f64) {
+    fn pass(&mut self, mechanism: &Mechanism<T>, dt: T) {
         // p₁ = 2 M(q_m) v_m − p₀ would round more.
         self.update_left(mechanism, dt);
         let Self { rate, momentum, velocity, moves, configuration, moved, .. } = self;
-        momentum.iter_mut().zip(&*rate).for_each(|(p, &g)| *p += g * T::from(dt));
-        moves.iter_mut().zip(&*velocity).for_each(|(x, &v)| *x = v * T::from(dt));
+        momentum.iter_mut().zip(&*rate).for_each(|(p, &g)| *p += g * dt);
+        moves.iter_mut().zip(&*velocity).for_each(|(x, &v)| *x = v * dt);
         mechanism.move_configuration(configuration, moves, moved);
         std::mem::swap(configuration, moved);
     }
 
     /// Moves to the end of a step of `dt` seconds by the velocities at the middle of its parts, with
     /// the derivatives that their equations imply.
-    pub(super) fn follow(&mut self, mechanism: &Mechanism<T>, q: &[T], dt: f64, middle: &MiddleVelocities) {
+    pub(super) fn follow(&mut self, mechanism: &Mechanism<T>, q: &[T], dt: T, middle: &MiddleVelocities) {
         self.restart(q);
-        let part = dt / middle.parts.len() as f64;
+        let part = dt * (1.0 / middle.parts.len() as f64);
         for (velocity, inverse_slope) in &middle.parts {
             self.velocity.iter_mut().zip(velocity).for_each(|(v, &real)| *v = T::from(real));
             for _ in 0..CORRECTIONS * T::NDERIV {
@@ -221,7 +221,7 @@ impl<T: Scalar> MidpointRule<T> {
     /// Replaces the velocity held by that at the end of the step, from the momenta there,
     /// and puts the centres of mass where they were.
     fn end(&mut self, mechanism: &Mechanism<T>) {
-        self.advance(mechanism, 0.0);
+        self.advance(mechanism, T::from(0.0));
         let Self { kinematics, factors_at_end, momentum, velocity, configuration, moves, moved, .. } = self;
         let Some(kinematics) = kinematics else { return };
         mechanism.mass_matrix(kinematics, factors_at_end);

@@ -20,7 +20,7 @@ impl<T: Scalar> Mechanism<T> {
     ///
     /// # Panics
     /// When `matrix` is not nv×nv.
-    pub fn step_matrix(&self, workspace: &mut Workspace<T>, time_step: f64, matrix: &mut DMatrix<T>) {
+    pub fn step_matrix(&self, workspace: &mut Workspace<T>, time_step: T, matrix: &mut DMatrix<T>) {
         self.mass_matrix(workspace, matrix);
         for tree in &self.trees {
             let Some(law) = tree.computed_torque else { continue };
@@ -66,7 +66,7 @@ impl<T: Scalar> Mechanism<T> {
         &self,
         workspace: &mut Workspace<T>,
         input: &StepInput<T>,
-        time_step: f64,
+        time_step: T,
         impulse: &mut [T],
     ) {
         let StepInput { q, v, tau, gravity, applied } = input;
@@ -83,7 +83,7 @@ impl<T: Scalar> Mechanism<T> {
             }
         }
         for c in impulse.iter_mut() {
-            *c *= T::from(time_step);
+            *c *= time_step;
         }
     }
 
@@ -96,7 +96,7 @@ impl<T: Scalar> Mechanism<T> {
         &self,
         workspace: &mut Workspace<T>,
         input: &StepInput<T>,
-        time_step: f64,
+        time_step: T,
         factors: &DMatrix<T>,
         free_velocity: &mut [T],
     ) {

@@ -44,6 +44,7 @@ pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
             StopNumber::Dissipation => "s/rad or s/m",
         },
         Parameter::StictionVelocity => "m/s",
+        Parameter::JointStictionVelocity { .. } => "rad/s or m/s",
         Parameter::Gravity { .. } => "m/s²",
         _ => "1",
     }
@@ -57,7 +58,7 @@ const CONTACT_FIELDS: &str =
 const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `turn[AXIS]` of a free one, \
      `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`";
 
-const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `spring.stiffness` and `spring.rest` of one with a \
+const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `stiction_velocity` of one with friction, `spring.stiffness` and `spring.rest` of one with a \
                             spring, `computed_torque.stiffness` and `computed_torque.damping` of one led by \
                             computed torque, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops, and `frame.shift[AXIS]`";
 
@@ -96,7 +97,7 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 ///
 /// `contact.stiction_velocity` and, where there is one, `contact.bristle_length` are the settings of contact.
 ///
-/// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `shift` (of the position at the start), `frame.shift[AXIS]` (of
+/// `joints.NAME.FIELD` with FIELD `damping`, `friction`, `stiction_velocity` (of that friction), `shift` (of the position at the start), `frame.shift[AXIS]` (of
 /// the joint with all that it carries, in m along an axis of the frame that carries it, 0 where it is), `spring.stiffness`,
 /// `spring.rest`, `computed_torque.stiffness`, `computed_torque.damping` (of its robot), `lower`, `upper`, `stop_stiffness` or
 /// `stop_dissipation`, and `actuators.NAME.FIELD` with FIELD
@@ -243,7 +244,7 @@ fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, P
     let tree =
         |joint: usize| trees.iter().position(|tree| tree.joints.contains(&joint)).unwrap_or(usize::MAX);
     let frame = |axis: usize| move |joint| Parameter::JointFrame { joint, axis: 3 + axis };
-    let fields: [(&str, &dyn Fn(usize) -> Parameter); 14] = [
+    let fields: [(&str, &dyn Fn(usize) -> Parameter); 15] = [
         (".frame.shift[0]", &frame(0)),
         (".frame.shift[1]", &frame(1)),
         (".frame.shift[2]", &frame(2)),
@@ -252,6 +253,7 @@ fn joint_parameter(model: &Model, path: &str, rest: &str) -> Result<Parameter, P
         (".computed_torque.damping", &|joint| Parameter::TreeDamping { tree: tree(joint) }),
         (".damping", &|joint| Parameter::JointDamping { joint }),
         (".friction", &|joint| Parameter::JointFriction { joint }),
+        (".stiction_velocity", &|joint| Parameter::JointStictionVelocity { joint }),
         (".spring.stiffness", &|joint| Parameter::SpringStiffness { joint }),
         (".spring.rest", &|joint| Parameter::SpringRest { joint }),
         (".lower", &stop(StopNumber::Lower)),

@@ -61,7 +61,7 @@ pub(super) struct Scales {
 /// The numbers of a step.
 #[derive(Clone, Debug)]
 pub(super) struct StepData<T = f64> {
-    pub dt: f64,
+    pub dt: T,
     pub scales: Scales,
     pub bodies: Vec<BodyStep<T>>,
     /// The joints, if there are any (boxed, as most scenes have none to be copied with). Their velocities come after those of the bodies.
@@ -138,7 +138,7 @@ impl<T: Scalar> StepData<T> {
         state: &State<T>,
         forces: &Forces<T>,
         commands: &[T],
-        dt: f64,
+        dt: T,
         laws: &LawPoint,
     ) -> Self {
         let free = model.free_bodies().zip(&state.bodies).zip(&forces.bodies);
@@ -156,7 +156,7 @@ impl<T: Scalar> StepData<T> {
         let places = model.bodies().iter().map(place).collect();
         let has_joints = model.mechanism().velocity_dimension() > 0;
         let joints = has_joints.then(|| Box::new(JointStep::new(model, state, forces, commands, dt, laws)));
-        let scales = Scales::of(&bodies, joints.as_deref(), model, dt);
+        let scales = Scales::of(&bodies, joints.as_deref(), model, dt.real());
         Self { dt, scales, bodies, joints, places, contacts: Vec::new(), patches: Vec::new() }
     }
 
@@ -302,7 +302,7 @@ impl StepData {
             axes: [v(&p.axes[0]), v(&p.axes[1])],
         };
         StepData {
-            dt: self.dt,
+            dt: f(self.dt),
             scales: self.scales,
             bodies: self.bodies.iter().map(|body| body.map(f)).collect(),
             joints: self.joints.as_ref().map(|joints| Box::new(joints.map(f))),

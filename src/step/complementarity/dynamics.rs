@@ -32,7 +32,7 @@ impl<T: Scalar> BodyStep<T> {
         gravity: &Vector3<T>,
         body: &BodyState<T>,
         force: &SpatialForce<T>,
-        dt: f64,
+        dt: T,
     ) -> Self {
         let rotation = body.orientation.to_matrix();
         let motion = FreeMotion::new(mass, &rotation, &body.velocity.rotational, dt);
@@ -40,7 +40,6 @@ impl<T: Scalar> BodyStep<T> {
         let still = SpatialVelocity::new(Vector3::from_element(T::from(0.0)), body.velocity.translational);
         let change = body_acceleration(mass, gravity, &BodyState { velocity: still, ..*body }, force);
         let offset = rotation * mass.center_of_mass;
-        let dt = T::from(dt);
         let velocity = body.velocity.shifted(&offset).translational + change.of_center_of_mass * dt;
         Self {
             mass: mass.mass,
@@ -74,25 +73,25 @@ impl<T: Scalar> BodyStep<T> {
         Self { free: self.free.map(|v| v * part), extra_turn: self.extra_turn * part, ..*self }
     }
 
-    fn orientation_after(&self, velocity: &[T], dt: f64) -> Quaternion<T> {
-        let turn = Vector3::new(velocity[0], velocity[1], velocity[2]) * T::from(dt);
+    fn orientation_after(&self, velocity: &[T], dt: T) -> Quaternion<T> {
+        let turn = Vector3::new(velocity[0], velocity[1], velocity[2]) * dt;
         self.orientation.rotated_by(&(turn + self.extra_turn))
     }
 
     /// The centre of mass after the step.
-    pub fn center_after(&self, velocity: &[T], dt: f64) -> Vector3<T> {
-        self.center + Vector3::new(velocity[3], velocity[4], velocity[5]) * T::from(dt)
+    pub fn center_after(&self, velocity: &[T], dt: T) -> Vector3<T> {
+        self.center + Vector3::new(velocity[3], velocity[4], velocity[5]) * dt
     }
 
     /// The pose after the step.
-    pub fn pose_after(&self, velocity: &[T], dt: f64) -> RigidTransform<T> {
+    pub fn pose_after(&self, velocity: &[T], dt: T) -> RigidTransform<T> {
         let rotation = self.orientation_after(velocity, dt).to_matrix();
         let center = self.center_after(velocity, dt);
         RigidTransform::new(rotation, center - rotation * self.center_in_body)
     }
 
     /// The state after the step.
-    pub fn after(&self, velocity: &[T], dt: f64) -> BodyState<T> {
+    pub fn after(&self, velocity: &[T], dt: T) -> BodyState<T> {
         let orientation = self.orientation_after(velocity, dt);
         let offset = orientation.to_matrix() * self.center_in_body;
         let turn = Vector3::new(velocity[0], velocity[1], velocity[2]);

@@ -159,7 +159,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
     let gap_rows = layout.impulses();
     for (i, &k) in layout.used.iter().enumerate() {
         let given = impulses[i] * T::from(layout.compliance);
-        out[gap_rows + i] = kinematics.gaps[k].distance * T::from(1.0 / (scales.velocity * dt)) + given;
+        out[gap_rows + i] = kinematics.gaps[k].distance * (dt * scales.velocity).recip() + given;
     }
     match layout.law {
         FrictionLaw::Ellipsoid => {

@@ -36,7 +36,8 @@ pub(super) enum Lines {
 impl LawPoint {
     /// The laws at velocities.
     pub fn at<A>(step: &StepProblem<'_, A>, velocities: Vec<f64>, lines: Lines) -> Self {
-        let StepProblem { model, state, time_step, control, .. } = *step;
+        let StepProblem { model, state, control, .. } = *step;
+        let time_step = step.length();
         let mut slopes = vec![0.0; velocities.len()];
         model.for_each_joint_law(&control[..model.command_dimension()], |at, law| {
             let (q, v) = (state.joints.q[at.q], velocities[at.v]);
@@ -55,7 +56,8 @@ impl LawPoint {
 
     /// The largest difference of the laws' impulses at other velocities to what they are taken for there.
     pub fn error<A>(&self, step: &StepProblem<'_, A>, velocities: &[f64]) -> f64 {
-        let StepProblem { model, state, time_step, control, .. } = *step;
+        let StepProblem { model, state, control, .. } = *step;
+        let time_step = step.length();
         let mut off: Vec<f64> = self
             .slopes
             .iter()
@@ -73,7 +75,7 @@ impl LawPoint {
 
 /// How the impulse of a law changes with the velocity at the end.
 fn slope(law: &JointLaw, dt: f64, q: f64, v: f64) -> f64 {
-    let [_, by_velocity, _] = law.slopes(|law, q, v| law.impulse(dt, q, v), q, v);
+    let [_, by_velocity, _] = law.slopes(|law, q, v| law.impulse(dt.into(), q, v), q, v);
     by_velocity
 }
 
@@ -107,7 +109,7 @@ impl<T: Scalar> JointStep<T> {
         state: &State<T>,
         forces: &Forces<T>,
         commands: &[T],
-        dt: f64,
+        dt: T,
         laws: &LawPoint,
     ) -> Self {
         let (mechanism, joints) = (model.mechanism(), &state.joints);
@@ -175,8 +177,8 @@ impl<T: Scalar> JointStep<T> {
     }
 
     /// How velocities after the step move the configuration.
-    pub fn moves(&self, velocities: &[T], dt: f64) -> Vec<T> {
-        let mut moves: Vec<T> = velocities.iter().map(|v| *v * T::from(dt)).collect();
+    pub fn moves(&self, velocities: &[T], dt: T) -> Vec<T> {
+        let mut moves: Vec<T> = velocities.iter().map(|v| *v * dt).collect();
         moves.iter_mut().zip(&self.extra_moves).for_each(|(x, extra)| *x += *extra);
         moves
     }
@@ -187,7 +189,7 @@ impl<T: Scalar> JointStep<T> {
     }
 
     /// The links after the step.
-    pub fn links(&self, velocities: &[T], dt: f64) -> Workspace<T> {
+    pub fn links(&self, velocities: &[T], dt: T) -> Workspace<T> {
         let mut q = self.q.clone();
         self.mechanism.move_configuration(&self.q, &self.moves(velocities, dt), &mut q);
         let mut workspace = Workspace::new(&self.mechanism);

@@ -209,7 +209,8 @@ impl Solved {
         forces: &mut ForceWorkspace<T>,
         after: &mut State<T>,
     ) {
-        let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
+        let StepProblem { model, state, time, applied, control, .. } = *step;
+        let time_step = step.length();
         let (total, _) = total_forces(model, state, time, applied, control, forces);
         let commands = &control[..model.command_dimension()];
         // About the velocities after the step: lines about others differ from laws in their derivatives.

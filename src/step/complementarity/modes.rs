@@ -299,7 +299,7 @@ impl Modes {
 
     /// What has to be 0, m/s: distances over the length of the step, and velocities.
     fn values<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Vec<T> {
-        let per_step = T::from(1.0 / data.dt);
+        let per_step = data.dt.recip();
         let distance = |&at: &usize| kinematics.gaps[self.carrying[at].contact].distance * per_step;
         let velocity = |&held: &usize| {
             let held = self.held[held];

@@ -51,7 +51,8 @@ pub(super) fn solve_step<A: AppliedForces>(
     linear: &mut LinearSolver,
     contacts: &mut Vec<RigidContact>,
 ) -> Result<Solved, StepError> {
-    let StepProblem { model, state, time, time_step, applied, control, .. } = *step;
+    let StepProblem { model, state, time, applied, control, .. } = *step;
+    let time_step = step.length();
     let (total, _) = total_forces(model, state, time, applied, control, forces);
     let commands = &control[..model.command_dimension()];
     let failed = |failure: Failure| {

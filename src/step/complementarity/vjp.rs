@@ -71,7 +71,7 @@ impl<'a> Weighted<'a> {
         let mut by_z = DVector::zeros(z.len());
         for (i, body) in data.bodies.iter().enumerate() {
             let v: Vec<Dual> = (0..BODY).map(|k| Dual::variable(velocities[BODY * i + k], k)).collect();
-            let along = after_along(&body.map(Dual::from), &v, data.dt, i, by_after);
+            let along = after_along(&body.map(Dual::from), &v, Dual::from(data.dt), i, by_after);
             for k in 0..BODY {
                 by_z[BODY * i + k] = along.eps[k] * if k < 3 { turn } else { shift };
             }
@@ -97,7 +97,7 @@ impl<'a> Weighted<'a> {
 }
 
 /// The state of a body after the step along the weights of its tangent space.
-fn after_along(body: &BodyStep<Dual>, v: &[Dual], dt: f64, index: usize, by_after: &[f64]) -> Dual {
+fn after_along(body: &BodyStep<Dual>, v: &[Dual], dt: Dual, index: usize, by_after: &[f64]) -> Dual {
     let after = body.after(v, dt);
     let tangent = BodyState::lift(&after.real()).difference(&after);
     let weights = &by_after[TANGENT_DIMENSION * index..][..TANGENT_DIMENSION];

@@ -191,7 +191,7 @@ impl Search {
         let mut attempt = Attempt { error: distance / accuracy, limit: SubstepLimit::Error { body } };
         if is_velocity_level && attempt.error <= 1.0 {
             let touching = workspace.velocity_level.touching();
-            let missed = onset.missed(step.model, after, touching, step.time_step);
+            let missed = onset.missed(step.model, after, touching, step.length());
             if let Some((moved, pair)) = missed.filter(|(moved, _)| *moved > distance) {
                 attempt = Attempt { error: moved / accuracy, limit: SubstepLimit::Onset { pair } };
             }
@@ -222,7 +222,7 @@ impl Search {
             ControlledMethod::BogackiShampine | ControlledMethod::DormandPrince => {
                 take(step, after)?;
                 if let Some(tableau) = integrator.tableau() {
-                    workspace.runge_kutta.embedded_into(tableau, step.state, step.time_step, whole);
+                    workspace.runge_kutta.embedded_into(tableau, step.state, step.length(), whole);
                 }
             }
             ControlledMethod::Radau => {

@@ -81,7 +81,7 @@ impl Solver {
         order: RadauOrder,
         step: &StepProblem<'_, A>,
     ) -> Result<(), StepError> {
-        let StepProblem { state, time, time_step: length, .. } = *step;
+        let (StepProblem { state, time, .. }, length) = (*step, step.length());
         let n = state.tangent_dimension();
         let zeros = vec![0.0; n];
         let Self { rates, jacobians, jacobian, jacobian_is_known, first_rate, stages, .. } = self;
@@ -128,7 +128,7 @@ impl Solver {
         damp_twice: bool,
         measure: &impl Fn(&[f64]) -> f64,
     ) -> &[f64] {
-        let StepProblem { state, time, time_step: length, .. } = *step;
+        let (StepProblem { state, time, .. }, length) = (*step, step.length());
         let zeros = vec![0.0; state.tangent_dimension()];
         let Self { rates, first_rate, stages, estimate, .. } = self;
         let start = Step { time, length, state: &zeros, rate: first_rate };
@@ -197,6 +197,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         control: &control[..],
         substeps: None,
     };
+    let length = step.length();
     solver.solve(order, &problem)?;
     let n = state.tangent_dimension();
     let mut increments: Vec<T> = solver.increments().iter().map(|&z| T::from(z)).collect();
@@ -207,9 +208,9 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         for _ in 0..T::NDERIV {
             let mut residual = increments.clone();
             for (j, node) in coefficients.nodes.iter().enumerate() {
-                let rate = rates.at(step, time + node * time_step, &increments[j * n..(j + 1) * n]);
+                let rate = rates.at(step, time + node * length.real(), &increments[j * n..(j + 1) * n]);
                 for (i, row) in coefficients.matrix.iter().enumerate() {
-                    let by = T::from(time_step * row[j]);
+                    let by = length * row[j];
                     let to = residual[i * n..(i + 1) * n].iter_mut();
                     to.zip(rate).for_each(|(r, &rate)| *r -= rate * by);
                 }
@@ -235,11 +236,11 @@ fn derivative_at<A: AppliedForces>(
     let mut at_stages = Vec::with_capacity(order.stages());
     for (j, node) in order.coefficients().nodes.iter().enumerate() {
         let mut jacobian = DMatrix::zeros(n, n);
-        let time = step.time + node * step.time_step;
+        let time = step.time + node * step.length();
         jacobians.evaluate(step, time, &increments[j * n..(j + 1) * n], &mut jacobian);
         at_stages.push(jacobian);
     }
-    let derivative = StepDerivative::new(order, step.time_step, &at_stages);
+    let derivative = StepDerivative::new(order, step.length(), &at_stages);
     derivative.ok_or_else(|| failure(StageError::Singular, step))
 }
 

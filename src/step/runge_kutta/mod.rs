@@ -71,7 +71,7 @@ impl<T: Scalar> Memory<T> {
     }
 
     /// Writes into `out` the state that the embedded method of the last step comes to.
-    pub fn embedded_into(&mut self, method: &Tableau, before: &State<T>, dt: f64, out: &mut State<T>) {
+    pub fn embedded_into(&mut self, method: &Tableau, before: &State<T>, dt: T, out: &mut State<T>) {
         let Some(weights) = method.embedded else { return };
         weighted_sum(&self.rates, weights, dt, &mut self.tangent);
         out.set_moved(before, &self.tangent);
@@ -103,7 +103,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
     mut kept: Option<&mut Kept<T>>,
     after: &mut State<T>,
 ) {
-    let StepProblem { model, state, time, time_step: dt, applied, control, .. } = *step;
+    let (StepProblem { model, state, time, applied, control, .. }, dt) = (*step, step.length());
     let Memory { acceleration, stage, tangent, rates, first_is_known } = memory;
     tangent.clear();
     tangent.resize(state.tangent_dimension(), T::from(0.0));
@@ -118,7 +118,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
             weighted_sum(rates, start, dt, tangent);
             stage.set_moved(state, tangent);
         }
-        let time = time + method.part(index) * dt;
+        let time = time + method.part(index) * dt.real();
         let (forces, kinematics) = total_forces(model, stage, time, applied, control, workspace);
         let commands = &control[..model.command_dimension()];
         let vdot = acceleration.evaluate(model, &stage.joints, forces, commands, kinematics);
@@ -137,10 +137,10 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
 
 /// Writes into `sum` the sum of rates with their weights over a time in s; those with the weight 0 are not
 /// looked at.
-fn weighted_sum<T: Scalar>(rates: &[Vec<T>], weights: &[f64], dt: f64, sum: &mut [T]) {
+fn weighted_sum<T: Scalar>(rates: &[Vec<T>], weights: &[f64], dt: T, sum: &mut [T]) {
     sum.fill(T::from(0.0));
     for (rate, &weight) in rates.iter().zip(weights).filter(|(_, weight)| **weight != 0.0) {
-        let h = T::from(weight * dt);
+        let h = dt * weight;
         sum.iter_mut().zip(rate).for_each(|(x, &rate)| *x += rate * h);
     }
 }

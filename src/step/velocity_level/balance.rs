@@ -84,7 +84,7 @@ impl<T: Scalar> Default for Balance<T> {
 impl<T: Scalar> Balance<T> {
     /// Evaluates what is left of the balance at the contacts that have been found.
     pub(super) fn evaluate(&mut self, kind: ContactModel, step: &StepProblem<'_, (), T>, solved: Solved<'_>) {
-        let StepProblem { model, state, time_step: dt, .. } = *step;
+        let (StepProblem { model, state, .. }, dt) = (*step, step.length());
         self.set_frames(model, state);
         self.start(model, state, dt);
         // Forces on links: the user's, and the impulses of contact over the step.
@@ -102,7 +102,7 @@ impl<T: Scalar> Balance<T> {
                         }
                     }
                     (Motion::Link { link }, _) => {
-                        let rate = T::from(1.0 / dt);
+                        let rate = dt.recip();
                         let force = SpatialForce::new(m * rate, f * rate);
                         on_links.push(BodyForce { body: *link, force });
                     }
@@ -123,7 +123,7 @@ impl<T: Scalar> Balance<T> {
         Solved { problem, newton, moving }: Solved<'_>,
         mut visit: impl FnMut(&[BodyFrame<T>], &GeometryPair, SpatialForce<T>, Vector3<T>),
     ) {
-        let StepProblem { model, state, time_step: dt, .. } = *step;
+        let (StepProblem { model, state, .. }, dt) = (*step, step.length());
         let Self { before, after, joints, factors, link_rows, .. } = self;
         let joints = joints.of(&model.mechanism);
         let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
@@ -157,7 +157,7 @@ impl<T: Scalar> Balance<T> {
     ) -> SpatialForce<T> {
         write_velocities(after, &mut self.velocity);
         self.set_frames(step.model, step.state);
-        self.factorize_joints(kind, step.model, step.time_step);
+        self.factorize_joints(kind, step.model, step.length());
         let mut sum = SpatialForce::zero();
         self.for_each_impulse(kind, step, solved, |before, pair, on_a, origin| {
             let on_body = match (pair.bodies.a, pair.bodies.b) {
@@ -193,7 +193,7 @@ impl<T: Scalar> Balance<T> {
     }
 
     /// Begins the residual: the part of the free bodies without contact.
-    fn start(&mut self, model: &Model<T>, state: &State<T>, dt: f64) {
+    fn start(&mut self, model: &Model<T>, state: &State<T>, dt: T) {
         let Self { residual, after, free_motions, forces, .. } = self;
         residual.clear();
         let bodies = model.free_bodies().zip(&state.bodies).zip(&free_motions.bodies).zip(&forces.bodies);
@@ -208,7 +208,7 @@ impl<T: Scalar> Balance<T> {
     }
 
     /// The factors of the joints' part of A, where SAP takes them.
-    fn factorize_joints(&mut self, kind: ContactModel, model: &Model<T>, dt: f64) {
+    fn factorize_joints(&mut self, kind: ContactModel, model: &Model<T>, dt: T) {
         let n = if kind == ContactModel::Sap { model.mechanism.velocity_dimension() } else { 0 };
         let Self { factors, joints, .. } = self;
         if factors.nrows() != n {
@@ -225,14 +225,14 @@ impl<T: Scalar> Balance<T> {
     /// stops and the motion without forces, at the kinematics of the state. Of trees under computed torque the acceleration that
     /// their drives lead with is taken from that in ID, and D and K are not theirs.
     fn add_joints(&mut self, step: &StepProblem<'_, (), T>) {
-        let StepProblem { model, state, time_step: dt, control, .. } = *step;
+        let (StepProblem { model, state, control, .. }, dt) = (*step, step.length());
         let Self { velocity, forces, joints, on_links, vdot, of_joints, free_motions, .. } = self;
         let v = &velocity[BODY * state.bodies.len()..];
         if v.is_empty() {
             return;
         }
         let (commands, mechanism) = (&control[..model.command_dimension()], &model.mechanism);
-        let rate = T::from(1.0 / dt);
+        let rate = dt.recip();
         vdot.clear();
         vdot.extend(v.iter().zip(&state.joints.v).map(|(&v, &before)| (v - before) * rate));
         model.for_each_led_coordinate(commands, |led| {
@@ -253,7 +253,7 @@ impl<T: Scalar> Balance<T> {
                 of_joints[k] += spring.stiffness * (state.joints.q[joint.q.start] + v[k] * dt - spring.rest);
             }
         }
-        of_joints.iter_mut().for_each(|r| *r *= T::from(dt));
+        of_joints.iter_mut().for_each(|r| *r *= dt);
         model.for_each_joint_law(commands, |at, law| {
             of_joints[at.v] -= law.impulse(dt, state.joints.q[at.q], v[at.v]);
         });
@@ -271,7 +271,7 @@ impl<T: Scalar> Balance<T> {
         problem: &Problem,
         after: &mut State<T>,
     ) {
-        let StepProblem { model, state, time_step: dt, .. } = *step;
+        let (StepProblem { model, state, .. }, dt) = (*step, step.length());
         if model.bristle_count() == 0 {
             after.bristles.clear();
             return;
@@ -283,9 +283,8 @@ impl<T: Scalar> Balance<T> {
 
     /// The state carried by the velocities after the step, and by what free motions turn and shift bodies
     /// besides.
-    pub fn move_state(&mut self, state: &State<T>, dt: f64, after: &mut State<T>) {
+    pub fn move_state(&mut self, state: &State<T>, dt: T, after: &mut State<T>) {
         let Self { velocity, free_motions, moves, changes, .. } = self;
-        let dt = T::from(dt);
         let bodies = state.bodies.iter().zip(&free_motions.bodies).zip(velocity.chunks_exact(BODY));
         after.bodies.clear();
         after.bodies.reserve_exact(state.bodies.len());

@@ -66,7 +66,7 @@ impl BodySensitivity {
             let body = BodyInertia::new(&mass.seeded(0), &BodyState::<Dual>::lift(before));
             let (v, gravity) = (SpatialVelocity::lift(v), gravity.map(Dual::from));
             let free = free.seeded_by_mass();
-            let left = body.free_momentum(&v, &free, &SpatialForce::zero(), &gravity, dt)
+            let left = body.free_momentum(&v, &free, &SpatialForce::zero(), &gravity, dt.into())
                 - body.momentum(&SpatialVelocity::lift(after));
             Box::new(six(&left.rotational, &left.translational))
         });

@@ -60,12 +60,11 @@ impl<T: Scalar> BodyInertia<T> {
         free: &FreeMotion<T>,
         force: &SpatialForce<T>,
         gravity: &Vector3<T>,
-        dt: f64,
+        dt: T,
     ) -> SpatialForce<T> {
         let weight = gravity * self.mass;
         let torque = force.rotational + self.offset.cross(&weight);
         let force = force.translational + weight;
-        let dt = T::from(dt);
         self.momentum(&self.free_velocity(v, free)) + SpatialForce::new(torque * dt, force * dt)
     }
 

@@ -27,7 +27,7 @@ impl<T: Scalar> FreeMotions<T> {
         model: &Model<T>,
         real: &Model,
         state: &State<T>,
-        dt: f64,
+        dt: T,
     ) {
         self.bodies.clear();
         if T::NDERIV > 0 {
@@ -62,7 +62,7 @@ impl FreeMotions {
 fn of_bodies<'a, T: Scalar>(
     model: &'a Model<T>,
     state: &'a State<T>,
-    dt: f64,
+    dt: T,
 ) -> impl Iterator<Item = FreeMotion<T>> + 'a {
     model.free_bodies().zip(&state.bodies).map(move |((_, _, mass), body)| {
         FreeMotion::new(mass, &body.orientation.to_matrix(), &body.velocity.rotational, dt)

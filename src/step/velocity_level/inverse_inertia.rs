@@ -167,7 +167,7 @@ impl<'a> JointDirections<'a> {
             let mut workspace = JointWorkspace::new(mechanism);
             let mut factors = DMatrix::from_element(n, n, Dual::from(0.0));
             mechanism.update_kinematics(&state.moved(&direction, &still).q, &still, &mut workspace);
-            mechanism.step_matrix(&mut workspace, dt, &mut factors);
+            mechanism.step_matrix(&mut workspace, Dual::from(dt), &mut factors);
             mechanism.factorize(&mut factors);
             (workspace, factors)
         };

@@ -119,14 +119,14 @@ impl JointDerivatives {
             }
         }
         model.for_each_joint_law(at.split_control().0, |index, law| {
-            let by = law.slopes(|law, q, v| law.impulse(at.dt, q, v), q[index.q], v[index.v]);
+            let by = law.slopes(|law, q, v| law.impulse(at.dt.into(), q, v), q[index.q], v[index.v]);
             // A coordinate that is driven has the same index in the tangent space as in v.
             by_joints[index.v] += mu[index.v] * by[0];
             if let Some((command, ratio)) = index.command() {
                 by_commands[command] += mu[index.v] * by[2] * ratio;
             }
             if by_model.of_joint_laws {
-                let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt, q, v);
+                let impulse = |law: &JointLaw<_>, q, v| law.impulse(at.dt.into(), q, v);
                 let slopes = law.number_slopes(impulse, q[index.q], v[index.v]);
                 by_model.add_law_numbers(&index, slopes, mu[index.v]);
             }

@@ -197,6 +197,6 @@ impl JointPart {
 impl JointTerm {
     /// The derivative of the impulse with respect to the velocity at the end of the step.
     fn slope(&self, dt: f64, v: f64) -> f64 {
-        self.law.slopes(|law, q, v| law.impulse(dt, q, v), self.position, v)[1]
+        self.law.slopes(|law, q, v| law.impulse(dt.into(), q, v), self.position, v)[1]
     }
 }

@@ -125,7 +125,7 @@ impl VelocityLevel {
         balance: &mut Balance<T>,
         after: &mut State<T>,
     ) -> Result<(), StepError> {
-        let StepProblem { model, state, time_step: dt, control, .. } = *step;
+        let (StepProblem { model, state, control, .. }, dt) = (*step, step.length());
         let keep = keep || T::NDERIV > 0;
         balance.forces.write_real(&mut workspace.forces);
         workspace.commands.clear();
@@ -134,7 +134,7 @@ impl VelocityLevel {
         workspace.problem.contacts.keep_polygons = keep;
         let mut real = std::mem::take(&mut workspace.real);
         let (real_model, real_state) = real.of(model, state);
-        let solved = self.solve(real_model, real_state, dt, workspace);
+        let solved = self.solve(real_model, real_state, dt.real(), workspace);
         balance.free_motions.set_lifted(&workspace.free_motions, model, real_model, state, dt);
         workspace.real = real;
         solved?;

@@ -41,7 +41,7 @@ pub(super) fn patch_impulse<T: Scalar>(
             let contact = &settings.contact.real();
             let local = PairImpulse {
                 roles: &real,
-                settings: &DiscreteSettings { contact, model: settings.model, dt: settings.dt },
+                settings: &DiscreteSettings { contact, model: settings.model, dt: settings.dt.real() },
                 patch: &patch.contacts,
                 contacts,
                 before: &real.v_fo,

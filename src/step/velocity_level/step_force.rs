@@ -65,12 +65,13 @@ impl VelocityLevel {
         memory: &mut StepForces,
     ) -> SpatialForce<T> {
         memory.were_read = true;
-        memory.find(self, model, (before, after), dt);
         let step = StepProblem::new(model, before, dt).under(&());
+        let length = step.length();
+        memory.find(self, model, (before, after), length.real());
         let Workspace { problem, newton, moving, .. } = &memory.workspace;
         let solved = Solved { problem, newton, moving };
         let impulse = Balance::default().impulse_between(self.model, &step, after, solved, (on, from));
-        let rate = T::from(1.0 / dt);
+        let rate = length.recip();
         SpatialForce::new(impulse.rotational * rate, impulse.translational * rate)
     }
 }
