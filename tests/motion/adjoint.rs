@@ -166,11 +166,13 @@ fn largest(values: &[f64]) -> f64 {
 #[test]
 fn adjoint_equals_forward_and_differences_over_500_steps() {
     let (model, initial) = scene();
-    let steps = 500;
-    let controls = controls(steps);
     let parameters = Parameter::all(&model);
     let integrators: Vec<Integrator> = INTEGRATORS.into_iter().chain(MODELS.map(exact)).collect();
     integrators.into_par_iter().for_each(|integrator| {
+        // One explicit and one implicit method take all; of the others fewer steps say the same.
+        let whole = [Integrator::SemiImplicitEuler, exact(ContactModel::Lagged)];
+        let steps = if whole.contains(&integrator) { 500 } else { 150 };
+        let controls = controls(steps);
         let r = rollout(&model, &initial, &controls, integrator, steps);
         let adjoint = loss_gradient(&r, &Task, &parameters, Checkpoints::All).expect("simulates");
         let forward = loss_gradient_forward(&r, &Task, &parameters).expect("simulates");
@@ -227,7 +229,8 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
         println!("{integrator:?}: worst against differences {worst:?}");
         assert!(worst.0 < 1e-5, "{integrator:?} {worst:?}");
         let sizes = largest(adjoint.by_controls.values());
-        for index in [3, 617, 2301] {
+        let count = adjoint.by_controls.values().len();
+        for index in [3, count / 5, 3 * count / 4] {
             let loss = |h: f64| {
                 let mut moved = controls.clone();
                 moved.values_mut()[index] += h;
