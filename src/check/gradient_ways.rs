@@ -85,6 +85,32 @@ pub(crate) fn compare_gradients(
     }
 }
 
+/// Compares the derivatives of several quantities, each a vector of components of one kind, as another way gives them with
+/// those that differences judge, and adds to a report how far they are off, and a row if any disagree. `quantities` has the
+/// name of each and how many rows of the Jacobians it has. Rounding is that of the largest sensitivity of a quantity.
+pub(crate) fn compare_jacobians(
+    name: &str,
+    quantities: &[(String, usize)],
+    parameters: &[CheckedParameter],
+    (expected, found): (&DMatrix<f64>, DMatrix<f64>),
+    report: &mut GradientReport,
+) {
+    let scales: Vec<f64> = parameters.iter().map(|parameter| parameter.scale / parameter.unit).collect();
+    let mut rows = Rows { names: Vec::new(), derivatives: expected.clone(), largest: Vec::new() };
+    for (quantity, count) in quantities {
+        let own = expected.rows(rows.names.len(), *count);
+        let of_column = |(column, scale): (usize, &f64)| own.column(column).amax() * scale;
+        let largest = scales.iter().enumerate().map(of_column).fold(0.0, f64::max);
+        rows.largest.extend(std::iter::repeat_n(largest, *count));
+        rows.names.extend((0..*count).map(|k| [quantity.clone(), k.to_string()]));
+    }
+    let made = MadeWay { name: name.to_owned(), found, expected: Arc::new(rows) };
+    let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    let (way, row) = compare_way(&made, &names, &scales);
+    report.ways.push(way);
+    report.rows.extend(row);
+}
+
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -37,7 +37,7 @@ pub use comparison::{CheckSettings, Comparison, Differences, Verdict};
 pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
 #[cfg(feature = "cli")]
-pub(crate) use gradient_ways::{GradientWay, compare_gradients, settle_small_terms};
+pub(crate) use gradient_ways::{GradientWay, compare_gradients, compare_jacobians, settle_small_terms};
 pub use report::{GradientReport, ReportRow, Way};
 #[cfg(feature = "cli")]
 pub(crate) use report_text::{ADVICE, Advice};

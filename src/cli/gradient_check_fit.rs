@@ -1,15 +1,18 @@
-//! The derivatives of a fit's residuals against differences.
+//! The derivatives of a fit's residuals against differences, and in the way that the fit makes them.
 
 use std::path::{Path, PathBuf};
 
 use super::{Error, print_warnings};
-use crate::check::{CheckSettings, CheckedParameter, GradientReport, check_jacobian, tightest_first};
+use crate::check::{
+    CheckSettings, CheckedParameter, GradientReport, check_jacobian, compare_jacobians, tightest_first,
+};
 use crate::io::{FileError, FitFile};
 use crate::optimize::identification::Identification;
-use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
+use crate::optimize::least_squares::{Residuals, residuals_and_jacobian_holding};
 
 /// Checks the Jacobian of the residuals, measurement by measurement, with respect to the parameters of a
-/// fit, at the start and at the results of a fit that are given.
+/// fit, at the start and at the results of a fit that are given; in dual numbers through whole motions, and
+/// as the fit composes it from derivatives of steps.
 pub(super) fn check_fit(
     path: &Path,
     at: &[PathBuf],
@@ -43,7 +46,8 @@ pub(super) fn check_fit(
         let substeps = identification.find_substeps(&values).map_err(|e| failed(&e))?;
         let holding = |x: &[f64]| identification.residuals_by_measurement_holding(x, &substeps);
         let groups = holding(&values).map_err(|e| failed(&e))?;
-        let (_, jacobian) = residuals_and_jacobian(&identification, &values).map_err(|e| failed(&e))?;
+        let (_, jacobian) = residuals_and_jacobian_holding(&identification, &values, Some(&substeps))
+            .map_err(|e| failed(&e))?;
         let mut columns: Vec<Vec<Vec<f64>>> = Vec::with_capacity(values.len());
         for column in jacobian.column_iter() {
             let mut rest = column.as_slice();
@@ -54,12 +58,18 @@ pub(super) fn check_fit(
             };
             columns.push(groups.iter().map(part).collect());
         }
-        let quantities: Vec<String> =
-            groups.iter().map(|(name, _)| format!("residuals of {name} {when}")).collect();
-        let quantities: Vec<&str> = quantities.iter().map(String::as_str).collect();
+        let quantities: Vec<(String, usize)> = groups
+            .iter()
+            .map(|(name, residuals)| (format!("residuals of {name} {when}"), residuals.len()))
+            .collect();
+        let names: Vec<&str> = quantities.iter().map(|(name, _)| name.as_str()).collect();
         let residuals = |x: &[f64]| Ok(holding(x)?.into_iter().map(|(_, residuals)| residuals).collect());
-        let checked = check_jacobian(&quantities, &parameters, residuals, &values, &columns, settings);
+        let checked = check_jacobian(&names, &parameters, residuals, &values, &columns, settings);
         all.rows.extend(checked.map_err(|e: crate::optimize::ProblemError| failed(&e))?.rows);
+        let composed = identification.residuals_with_composed_jacobian(&values, Some(&substeps));
+        let (_, composed) = composed.map_err(|e| failed(&e))?;
+        let way = format!("residuals {when}, Jacobians of steps, as the fit has them");
+        compare_jacobians(&way, &quantities, &parameters, (&jacobian, composed), &mut all);
     }
     Ok(all)
 }

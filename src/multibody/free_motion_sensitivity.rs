@@ -288,7 +288,8 @@ mod tests {
             mass.center_of_mass = center;
             let rotation = rotation_exponential(&axis);
             let seeded = Vector3::from_fn(|i, _| Dual::variable(velocity[i], i));
-            let lifted = FreeMotion::new(&MassProperties::lift(&mass), &rotation.map(Dual::from), &seeded, dt);
+            let (lifted_mass, lifted_rotation) = (MassProperties::lift(&mass), rotation.map(Dual::from));
+            let lifted = FreeMotion::new(&lifted_mass, &lifted_rotation, &seeded, Dual::from(dt));
             let motion = Linearization::new(&mass, &rotation, &velocity, dt);
             let slopes = motion.by_angular_velocity();
             prop_assert_eq!(motion.value.parts().map(|v| *v), lifted.parts().map(real_vector));
@@ -299,7 +300,7 @@ mod tests {
                 prop_assert!((slope - expected).norm() <= scale * size, "{slope} {expected}");
             }
             let constant = velocity.map(DualArray::<MASS_NUMBERS>::from);
-            let lifted = FreeMotion::new(&mass.seeded(0), &rotation.map(DualArray::from), &constant, dt);
+            let lifted = FreeMotion::new(&mass.seeded(0), &rotation.map(DualArray::from), &constant, DualArray::from(dt));
             let closed = motion.by_mass();
             let scale = scale * (1.0 + mass.inertia.norm().recip().powi(2)) * (1.0 + velocity.norm());
             for (found, expected) in closed.parts().into_iter().zip(lifted.parts()) {

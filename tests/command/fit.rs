@@ -421,6 +421,12 @@ fn the_derivatives_of_residuals_are_checked_at_the_start_and_at_a_result() {
         assert!(verdicts[0] > 4 * (verdicts[2] + verdicts[3]) && verdicts[4] == 0, "{when}: {verdicts:?}");
     }
     assert!(rows.iter().any(|row| row["input"] == "materials.foam.friction"));
+    // The fit's own way agrees with dual numbers.
+    let ways = report["ways"].as_array().expect("ways");
+    assert_eq!(ways.len(), 2);
+    for way in ways {
+        assert!(way["disagreeing"] == 0 && way["compared"].as_u64() > Some(100), "{way}");
+    }
     // A result of another fit has other parameters.
     fs::write(&result, "{\"materials.foam.friction\": 0.5}").expect("a file for the test");
     let output = isobar(&["gradient-check", text(&fit), "--at", text(&result)]);

@@ -58,6 +58,17 @@ impl Starts {
     }
 }
 
+/// What becomes of the starts of windows that are estimated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Estimated {
+    /// The best are looked for, and the derivative is at right angles to what they can change.
+    Searched,
+    /// They stay, and the derivative is at right angles to what they can change.
+    Eliminated,
+    /// They are constants.
+    Constant,
+}
+
 /// A measurement that was linearized: its residuals with derivatives, which are projected where starts are estimated; and
 /// its windows whose starts are estimated.
 type LinearMeasurement = (LinearResiduals, Vec<LinearWindow>);
@@ -118,7 +129,8 @@ impl<A: AppliedForces + Clone> Identification<A> {
             (before.expected(parameters), before.present.clone())
         };
         let mut starts = expected.unwrap_or(present);
-        let (linear, windows) = self.linearized(parameters, &self.settings, substeps, &mut starts, true)?;
+        let (linear, windows) =
+            self.linearized(parameters, &self.settings, substeps, &mut starts, Estimated::Searched)?;
         let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
@@ -129,10 +141,32 @@ impl<A: AppliedForces + Clone> Identification<A> {
         parameters: &[f64],
     ) -> Result<LinearResiduals, Error> {
         let mut starts = self.present_starts();
-        Ok(self.linearized(parameters, &finer_settings(&self.settings), None, &mut starts, false)?.0)
+        Ok(self
+            .linearized(
+                parameters,
+                &finer_settings(&self.settings),
+                None,
+                &mut starts,
+                Estimated::Eliminated,
+            )?
+            .0)
     }
 
-    /// Residuals and derivatives at these starts of windows, or with `search` at the best of those that are
+    /// The residuals that [`Residuals::residuals_holding`] has, with the derivative as a fit composes it from derivatives of
+    /// steps: the starts of windows, estimated ones too, are constants.
+    ///
+    /// # Errors
+    /// Values out of their range, or a simulation that fails.
+    pub fn residuals_with_composed_jacobian(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error> {
+        let mut starts = self.present_starts();
+        Ok(self.linearized(parameters, &self.settings, substeps, &mut starts, Estimated::Constant)?.0)
+    }
+
+    /// Residuals and derivatives at these starts of windows, or at the best of those that are
     /// estimated, which are looked for from them and replace them; and for each measurement the windows whose starts are estimated.
     fn linearized(
         &self,
@@ -140,9 +174,10 @@ impl<A: AppliedForces + Clone> Identification<A> {
         settings: &SimulationSettings,
         substeps: Option<&HeldSubsteps>,
         starts: &mut StartsOfAll,
-        search: bool,
+        estimated: Estimated,
     ) -> Result<(LinearResiduals, Vec<Vec<LinearWindow>>), Error> {
         let (model, _) = self.seeded(parameters)?;
+        let search = estimated == Estimated::Searched;
         let columns = self.targets.parameters();
         let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
         let part = |((measurement, held), starts): ((&Measurement, Option<_>), &mut Vec<State>)| {
@@ -163,7 +198,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
                     return Ok((residuals_and_jacobian(&test, parameters)?, Vec::new()));
                 }
             };
-            let is_estimated = measurement.estimated_directions() > 0;
+            let is_estimated = estimated != Estimated::Constant && measurement.estimated_directions() > 0;
             let gathered = |by_model: &DMatrix<f64>| self.targets.gathered(by_model, parameters);
             let (mut residuals, mut jacobians, mut windows) = (Vec::new(), Vec::new(), Vec::new());
             for (system, start) in systems.into_iter().zip(&*starts) {
