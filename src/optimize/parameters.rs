@@ -23,7 +23,7 @@ pub struct FitParameter {
     /// free body or a link `mass` (kg), `center_of_mass[AXIS]` (m, in its frame) or `inertia[ROW][COLUMN]` (kg m²); of a fixed
     /// body `shift[AXIS]`, in m along an axis of the world from its place in the scene. The `friction` of a pair (or
     /// `static_friction`, `dynamic_friction`) is that of the materials of both bodies, so that it is the coefficient
-    /// between the two; no other body may have these materials. FIELD of a joint is `damping`, `frame.shift[AXIS]` (m: by
+    /// between the two; no other body may have these materials. FIELD of a joint is `damping`, `friction`, `stiction_velocity` (of that friction), `frame.shift[AXIS]` (m: by
     /// how much more it is moved along an axis of what carries it, with all that it carries), `spring.stiffness`,
     /// `spring.rest`, `lower`, `upper`, `stop_stiffness` or `stop_dissipation`, and of one that computed torque leads
     /// `computed_torque.stiffness` (1/s²) or `computed_torque.damping` (1/s), which are those of its robot, of an actuator `stiffness`, `damping` or

@@ -13,6 +13,10 @@ use crate::io::{FileError, OutputFile};
 /// The page before it is filled.
 const TEMPLATE: &str = include_str!("page/page.html");
 
+/// The library that draws: of Plotly the part with curves and meshes. It lies here as npm's package plotly.js-gl3d-dist-min
+/// has it, with its licence (MIT); the crate `plotly` brings the whole, three times as long, and thirty crates.
+const PLOTLY: &str = include_str!("page/plotly/plotly-gl3d.min.js");
+
 /// The script of the page, in the order in which its parts build on each other.
 const SCRIPT: [&str; 6] = [
     include_str!("page/data.js"),
@@ -39,7 +43,6 @@ pub fn write_page(path: &Path, page: &Page) -> Result<(), FileError> {
 /// Writes the template with its places filled.
 fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
     let data = PageData::encode(page)?;
-    let library = plotly_script();
     let mut rest = TEMPLATE;
     // In one pass, so that nothing that is filled in is taken for a place.
     while let Some((before, after)) = rest.split_once("{{") {
@@ -48,7 +51,7 @@ fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
         match place {
             "TITLE" => write!(out, "{}", quick_xml::escape::escape(page.title.as_str()))?,
             "CSS" => out.write_all(include_bytes!("page/page.css"))?,
-            "PLOTLY" => out.write_all(library.as_bytes())?,
+            "PLOTLY" => out.write_all(PLOTLY.as_bytes())?,
             "SCRIPT" => SCRIPT.iter().try_for_each(|part| writeln!(out, "{part}"))?,
             "DATA" => out.write_all(data.as_bytes())?,
             unknown => write!(out, "{{{{{unknown}}}}}")?,
@@ -56,14 +59,6 @@ fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
         rest = after;
     }
     out.write_all(rest.as_bytes())
-}
-
-/// The source of Plotly, as its crate brings it along: the first of its scripts.
-fn plotly_script() -> String {
-    let scripts = plotly::Plot::offline_js_sources();
-    let start = scripts.find('>').map_or(0, |end| end + 1);
-    let end = scripts.find("</script>").unwrap_or(scripts.len());
-    scripts[start..end].to_owned()
 }
 
 #[cfg(test)]
@@ -81,7 +76,8 @@ mod tests {
             assert_eq!(TEMPLATE.matches(&place).count(), 1, "{place}");
         }
         assert!(SCRIPT.iter().all(|part| html.contains(part)));
-        assert!(plotly_script().contains("plotly.js v"));
-        assert!(!plotly_script().contains("MathJax.loader"));
+        assert!(html.contains("plotly.js (gl3d - minified) v"));
+        // It would end the script.
+        assert!(!PLOTLY.contains("</script"));
     }
 }

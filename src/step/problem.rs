@@ -57,6 +57,15 @@ impl<'a, A, T> StepProblem<'a, A, T> {
         self.model.time_step_factor * self.time_step
     }
 
+    /// The time that forces are told at a time during the step, s: the model's factor on its length changes none of them.
+    pub(super) fn told_time(&self, time: f64) -> f64
+    where
+        T: Scalar,
+    {
+        let factor = self.model.time_step_factor.real();
+        if factor == 1.0 { time } else { self.time + (time - self.time) / factor }
+    }
+
     /// A part of the step, from `begin` s after its start and `length` s long, from the same state.
     pub(super) fn part(self, begin: f64, length: f64) -> Self {
         Self { time: self.time + begin, time_step: length, ..self }

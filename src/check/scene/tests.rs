@@ -60,9 +60,9 @@ fn check(height: f64, law: &Spring) -> GradientReport {
 #[test]
 fn the_derivatives_of_a_body_on_a_spring_are_right() {
     let report = check(0.05, &Spring { wrong: false, corner: false });
-    // Twelve directions of the state, ten numbers of the mass properties, gravity; no geometry
+    // Twelve directions of the state, ten numbers of the mass properties, gravity, the time step; no geometry
     // uses the material.
-    assert_eq!(report.rows.len(), 25 * 24);
+    assert_eq!(report.rows.len(), 26 * 24);
     assert!(report.passed(), "{report}");
     assert!(report.count(Verdict::Ok) > 100, "{report}");
     assert_eq!(report.count(Verdict::Kink), 0, "{report}");

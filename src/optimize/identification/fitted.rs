@@ -209,8 +209,10 @@ impl<A: AppliedForces + Clone> Identification<A> {
                     jacobians.push(window.projected_jacobian());
                     windows.push(window);
                 } else {
-                    residuals.extend_from_slice(system.residuals.as_slice());
-                    jacobians.push(by_parameters);
+                    // Those of starts that are estimated are no residuals of the measurement.
+                    let first = system.of_start;
+                    residuals.extend_from_slice(&system.residuals.as_slice()[first..]);
+                    jacobians.push(by_parameters.rows_range(first..).into_owned());
                 }
             }
             Ok(((residuals, stacked(&jacobians, parameters.len())), windows))

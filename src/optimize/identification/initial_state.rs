@@ -15,6 +15,8 @@ use crate::multibody::State;
 #[derive(Clone, Debug)]
 pub(super) struct WindowSystem {
     pub residuals: DVector<f64>,
+    /// How many of them, the first, are those of the start itself.
+    pub of_start: usize,
     /// With respect to the state at the start, along those directions of its tangent space that are estimated.
     pub by_start: DMatrix<f64>,
     /// These directions.
@@ -133,6 +135,7 @@ mod tests {
         }
         let by = |row: usize| if row < 12 { 0.0 } else { x[row - 12] + parameter.cos() };
         WindowSystem {
+            of_start: 0,
             residuals: DVector::from_vec(residuals),
             by_start,
             directions: (0..12).collect(),

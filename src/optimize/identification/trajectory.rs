@@ -271,10 +271,11 @@ impl RecordedMotion {
         let mut at = Sensitive::start(model.model(), start, &directions, count);
         let mut memory = TapedSteps::default();
         let mut rows: Vec<f64> = Vec::new();
-        let (mut by_start, mut by_parameters) = (Vec::new(), Vec::new());
+        let (mut by_start, mut by_parameters, mut of_start) = (Vec::new(), Vec::new(), 0);
         if let Some(weights) = self.start_weights {
             let (values, by_state) = linear_residuals(&recorded[0], start, weights, self.loss);
-            by_parameters.push(DMatrix::zeros(values.len(), count));
+            of_start = values.len();
+            by_parameters.push(DMatrix::zeros(of_start, count));
             rows.extend(values);
             by_start.push(by_state);
         }
@@ -291,6 +292,7 @@ impl RecordedMotion {
         }
         Ok(WindowSystem {
             residuals: DVector::from_vec(rows),
+            of_start,
             by_start: stacked(&by_start, TANGENT_DIMENSION),
             by_parameters: stacked(&by_parameters, count),
             directions,

@@ -34,6 +34,7 @@ impl<T: Scalar> Rates<T> {
         let StepProblem { model, state: before, applied, control, .. } = *step;
         let Self { forces: workspace, acceleration, state, rate } = self;
         state.set_moved(before, tangent);
+        let time = step.told_time(time);
         let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
         let commands = &control[..model.command_dimension()];
         let vdot = acceleration.evaluate(model, &state.joints, forces, commands, kinematics);

@@ -118,7 +118,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
             weighted_sum(rates, start, dt, tangent);
             stage.set_moved(state, tangent);
         }
-        let time = time + method.part(index) * dt.real();
+        let time = time + method.part(index) * step.time_step;
         let (forces, kinematics) = total_forces(model, stage, time, applied, control, workspace);
         let commands = &control[..model.command_dimension()];
         let vdot = acceleration.evaluate(model, &stage.joints, forces, commands, kinematics);

@@ -99,7 +99,7 @@ pub(in crate::step) fn stage_vjp<A: AppliedForces>(
     joints.force_cotangent(model, &state.joints, &by_rate[size - nv..], by_force);
     by_stage.clear();
     by_stage.resize(size, 0.0);
-    let point = ForcePoint { surfaces, ..at.forces_at(state, at.time + part * at.dt) };
+    let point = ForcePoint { surfaces, ..at.forces_at(state, at.time + part * at.time_step) };
     let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_stage, out.control, out.model);
     let of_joints = &mut by_stage[size - 2 * nv..];
     joints.add_acceleration_vjp(model, &state.joints, forces, &by_force.joints, of_joints, out.model);
@@ -182,7 +182,7 @@ fn evaluate_stage<A: AppliedForces>(
             rate.extend_from_slice(kept);
         }
         Rate::Evaluated => {
-            let time = at.time + part * at.dt;
+            let time = at.time + part * at.time_step;
             let (forces, kinematics) = total_forces(model, state, time, at.applied, at.control, scratch);
             let commands = at.split_control().0;
             let vdot = acceleration.evaluate(model, &state.joints, forces, commands, kinematics);

@@ -312,6 +312,7 @@ impl SensorRecording {
         let rows: usize = self.estimated.len()
             + self.channels.iter().map(|c| c.times.len() * c.quantity.kind.dimension()).sum::<usize>();
         let mut system = WindowSystem {
+            of_start: self.estimated.len(),
             residuals: DVector::zeros(rows),
             by_start: DMatrix::zeros(rows, directions.len()),
             by_parameters: DMatrix::zeros(rows, of_model + sensors.len()),
