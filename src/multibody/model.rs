@@ -38,7 +38,7 @@ pub struct Model<T = f64> {
     pub(crate) gravity: Vector3<T>,
     pub(crate) loads: Vec<Load<T>>,
     pub(crate) contact: ContactSettings<T>,
-    /// Whether the settings of contact carry derivatives.
+    /// Whether what all contacts follow carries derivatives: the settings of contact, the length of steps.
     pub(crate) contact_varies: bool,
     /// What the length of every step is multiplied by (see [`Parameter::TimeStep`](super::Parameter::TimeStep)).
     pub(crate) time_step_factor: T,

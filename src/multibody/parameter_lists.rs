@@ -140,10 +140,9 @@ impl Parameter {
         }
         parameters.extend(of_loads(model, |part| !matches!(part, LoadPart::Knot(_))));
         let of_joints = (0..model.mechanism.joints().len()).flat_map(|joint| {
-            let damping = Parameter::JointDamping { joint };
-            let [friction, spring] =
-                [Parameter::JointFriction { joint }, Parameter::SpringStiffness { joint }];
-            [damping, friction, Parameter::JointStictionVelocity { joint }, spring]
+            let (damping, friction) = (Parameter::JointDamping { joint }, Parameter::JointFriction { joint });
+            let stiction_velocity = Parameter::JointStictionVelocity { joint };
+            [damping, friction, stiction_velocity, Parameter::SpringStiffness { joint }]
         });
         let springs = (0..model.mechanism.joints().len())
             .filter(|&joint| model.mechanism.joints()[joint].spring.stiffness > 0.0)

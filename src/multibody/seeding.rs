@@ -143,18 +143,12 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             }
             Parameter::TimeStep => {
                 out.time_step_factor = value;
-                out.contact_varies |= T::NDERIV > 0;
+                out.contact_varies = T::NDERIV > 0;
             }
             Parameter::JointDamping { joint } => change_joint(&mut out, joint, |j| j.damping = value),
-            Parameter::JointFriction { joint } | Parameter::JointStictionVelocity { joint } => {
-                let mechanism = std::mem::take(&mut out.mechanism);
-                let Joint { friction, stiction_velocity, .. } = mechanism.joints()[joint];
-                out.mechanism = match parameter {
-                    Parameter::JointFriction { .. } => {
-                        mechanism.with_joint_friction(joint, value, stiction_velocity)
-                    }
-                    _ => mechanism.with_joint_friction(joint, friction, value),
-                };
+            Parameter::JointFriction { joint } => change_joint(&mut out, joint, |j| j.friction = value),
+            Parameter::JointStictionVelocity { joint } => {
+                change_joint(&mut out, joint, |j| j.stiction_velocity = value);
             }
             Parameter::SpringStiffness { joint } => {
                 change_joint(&mut out, joint, |j| j.spring.stiffness = value);
@@ -224,13 +218,14 @@ fn set_link_mass<T: Scalar>(model: &mut Model<T>, body: usize, change: impl FnOn
     model.mechanism = std::mem::take(&mut model.mechanism).with_body_mass(link, mass);
 }
 
-/// Changes the damping or the spring of a joint.
+/// Changes the damping, the friction, the spring or the stops of a joint.
 fn change_joint<T: Scalar>(model: &mut Model<T>, joint: usize, change: impl FnOnce(&mut Joint<T>)) {
     let mut changed = model.mechanism.joints()[joint].clone();
     change(&mut changed);
-    let Joint { damping, rotor_inertia, spring, limits, .. } = changed;
+    let Joint { damping, rotor_inertia, spring, limits, friction, stiction_velocity, .. } = changed;
     let mechanism = std::mem::take(&mut model.mechanism);
-    model.mechanism = mechanism.with_joint_parameters(joint, damping, rotor_inertia, spring, limits);
+    let mechanism = mechanism.with_joint_parameters(joint, damping, rotor_inertia, spring, limits);
+    model.mechanism = mechanism.with_joint_friction(joint, friction, stiction_velocity);
 }
 
 /// Changes the gains of a tree under computed torque.

@@ -289,7 +289,8 @@ fn steps_have_their_derivatives() {
 fn steps_agree_with_differences() {
     type Dual = isobar::scalar::DualArray<1>;
     let (model, start) = hand();
-    let friction = Parameter::JointFriction { joint: model.mechanism().joint_index("left").expect("there") };
+    let joint = model.mechanism().joint_index("left").expect("there");
+    let parameters = [Parameter::JointFriction { joint }, Parameter::JointStictionVelocity { joint }];
     let (n, nv) = (start.tangent_dimension(), start.joints.v.len());
     for integrator in integrators() {
         let after = integrator
@@ -298,16 +299,18 @@ fn steps_agree_with_differences() {
                 &mut StepWorkspace::default(),
             )
             .expect("step");
-        // The joints' directions, and the friction.
-        for column in n - 2 * nv..=n {
-            let (value, h) = (friction.value(&model).expect("there"), if column < n { 2e-7 } else { 1e-3 });
+        // The joints' directions, and the friction with its stiction velocity.
+        for column in n - 2 * nv..n + parameters.len() {
+            let parameter = parameters[column.saturating_sub(n)];
+            let value = parameter.value(&model).expect("there");
+            let h = if column < n { 2e-7 } else { 1e-3 * value };
             let moved = |by: f64| {
                 let mut tangent = vec![0.0; n];
                 let mut model = model.clone();
                 if column < n {
                     tangent[column] = by;
                 } else {
-                    model = seeded(&model, &start, &[(friction, value + by)]).expect("valid").0;
+                    model = seeded(&model, &start, &[(parameter, value + by)]).expect("valid").0;
                 }
                 let state = start.moved(&tangent);
                 let step = StepProblem { control: &[0.006], ..StepProblem::new(&model, &state, 1e-3) };
@@ -318,7 +321,7 @@ fn steps_agree_with_differences() {
             let seed = if column < n { Dual::from(0.0) } else { Dual::variable(value, 0) };
             let (lifted, state) = match column < n {
                 true => (Model::lift(&model), State::<Dual>::lift(&start)),
-                false => seeded(&model, &start, &[(friction, seed)]).expect("valid"),
+                false => seeded(&model, &start, &[(parameter, seed)]).expect("valid"),
             };
             let mut tangent = vec![Dual::from(0.0); n];
             if column < n {
@@ -375,7 +378,8 @@ fn adjoint_is_forward() {
         {
             let error = (a - f).abs() / a.abs().max(f.abs()).max(1e-9);
             assert!(error < 1e-9, "{integrator:?} {}: {a:e} {f:e}", parameter.name(&model));
-            if matches!(parameter, Parameter::JointFriction { .. }) {
+            if matches!(parameter, Parameter::JointFriction { .. } | Parameter::JointStictionVelocity { .. })
+            {
                 assert!(*a != 0.0, "{integrator:?}");
             }
         }

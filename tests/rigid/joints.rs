@@ -204,6 +204,8 @@ fn derivatives_through_an_arm_that_pushes_are_those_of_differences() {
         Parameter::Mass { body: 2 },
         Parameter::JointDamping { joint: 1 },
         Parameter::JointFriction { joint: 0 },
+        Parameter::JointStictionVelocity { joint: 0 },
+        Parameter::TimeStep,
         Parameter::DriveStiffness { actuator: 0 },
         Parameter::DriveDamping { actuator: 0 },
         Parameter::GeometryPose { body: 3, geometry: 0, axis: 4 },

@@ -141,15 +141,8 @@ impl<A: AppliedForces + Clone> Identification<A> {
         parameters: &[f64],
     ) -> Result<LinearResiduals, Error> {
         let mut starts = self.present_starts();
-        Ok(self
-            .linearized(
-                parameters,
-                &finer_settings(&self.settings),
-                None,
-                &mut starts,
-                Estimated::Eliminated,
-            )?
-            .0)
+        let settings = finer_settings(&self.settings);
+        Ok(self.linearized(parameters, &settings, None, &mut starts, Estimated::Eliminated)?.0)
     }
 
     /// The residuals that [`Residuals::residuals_holding`] has, with the derivative as a fit composes it from derivatives of
@@ -212,7 +205,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
                     // Those of starts that are estimated are no residuals of the measurement.
                     let first = system.of_start;
                     residuals.extend_from_slice(&system.residuals.as_slice()[first..]);
-                    jacobians.push(by_parameters.rows_range(first..).into_owned());
+                    jacobians.push(by_parameters.remove_rows(0, first));
                 }
             }
             Ok(((residuals, stacked(&jacobians, parameters.len())), windows))
