@@ -7,6 +7,7 @@ pub(in crate::io) mod body_names;
 pub(in crate::io) mod body_tables;
 pub(in crate::io) mod computed_torque;
 pub(in crate::io) mod content;
+mod control_law_tables;
 pub(in crate::io) mod controller_schema;
 pub(in crate::io) mod controller_tables;
 pub(in crate::io) mod file;
