@@ -24,7 +24,6 @@ mod control_signal;
 mod controls;
 mod discretization_error;
 mod error;
-mod event_error;
 mod events;
 mod feedback;
 mod forward;
@@ -54,7 +53,6 @@ pub use control_signal::ControlSignal;
 pub use controls::Controls;
 pub use discretization_error::{DiscretizationError, discretization_errors, finer_settings};
 pub use error::SimulationError;
-pub use event_error::EventError;
 pub use events::{
     Event, EventGradient, EventKind, EventLoss, EventMoment, Face, Features, event_gradients,
     event_loss_gradient,

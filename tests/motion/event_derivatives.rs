@@ -15,8 +15,8 @@ use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{AppliedForces, BodyGeometry, NamedMaterial, Parameter, State, seeded};
 use isobar::rollout::{
-    Checkpoints, Controls, Event, EventError, EventKind, EventLoss, EventMoment, Features, Rollout,
-    SimulationError, SimulationSettings, event_gradients, event_loss_gradient,
+    Checkpoints, Controls, Event, EventKind, EventLoss, EventMoment, Features, Rollout, SimulationError,
+    SimulationSettings, event_gradients, event_loss_gradient,
 };
 use isobar::scalar::{DualArray, Scalar};
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
@@ -245,7 +245,7 @@ fn rigid_surfaces_half_spaces_and_skirts_touch() {
         model(vec![skirted()], vec![(RigidTransform::identity(), skirted_floor())], materials.clone());
     let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 0.1);
     let refused = rollout.find_events(&[touch(&model, 0)]);
-    assert!(matches!(refused, Err(SimulationError::Event(EventError::Skirts { .. }))), "{refused:?}");
+    assert!(matches!(refused, Err(SimulationError::EventSkirts { .. })), "{refused:?}");
 }
 
 /// An arm of two links, swung up, whose hand comes to its highest point and falls to the floor: when, follows where its
@@ -377,14 +377,14 @@ fn what_has_no_event_or_no_derivative_is_said() {
     let mut grazing = events[0].clone();
     grazing.rate = 0.0;
     let error = event_gradients(&rollout, &[grazing.clone()], &[]).expect_err("grazing");
-    assert!(matches!(error, SimulationError::Event(EventError::Grazing { .. })), "{error}");
+    assert!(matches!(error, SimulationError::GrazingEvent { .. }), "{error}");
     let error =
         event_loss_gradient(&rollout, &[grazing], &Everything, &[], Checkpoints::All).expect_err("grazing");
     assert!(error.to_string().contains("grazing"), "{error}");
     // Events of other rollouts, and kinds that the model does not have.
     let shorter = Rollout::new(&model, &start, settings, 0.05);
     let error = event_gradients(&shorter, &events, &[]).expect_err("too short");
-    assert!(matches!(error, SimulationError::Event(EventError::OtherRollout { .. })), "{error}");
+    assert!(matches!(error, SimulationError::EventOfOtherRollout { .. }), "{error}");
     let refused = |kind| rollout.find_events(&[kind]).expect_err("refused").to_string();
     assert!(refused(up(2)).contains("fixed") && refused(up(9)).contains("body 9"));
     let direction = Vector3::zeros();
@@ -402,5 +402,5 @@ fn what_has_no_event_or_no_derivative_is_said() {
     let start = State::of_bodies(vec![body_state([0.1, 0.2, 0.3], [0.0, 0.0, 0.1], [0.0; 3], [0.0; 3])]);
     let rollout = Rollout::new(&model, &start, settings, 0.1);
     let refused = rollout.find_events(&[touch(&model, 0)]);
-    assert!(matches!(refused, Err(SimulationError::Event(EventError::NoFeatures { .. }))), "{refused:?}");
+    assert!(matches!(refused, Err(SimulationError::EventFeatures { .. })), "{refused:?}");
 }

@@ -13,7 +13,7 @@ use isobar::geometry::Shape;
 use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
 use isobar::multibody::{Body, Model, ModelBuilder, PairWorkspace, Parameter, State};
 use isobar::rollout::{
-    Checkpoints, EventError, EventLoss, EventMoment, Features, Rollout, SimulationError, SimulationSettings,
+    Checkpoints, EventLoss, EventMoment, Features, Rollout, SimulationError, SimulationSettings,
     event_gradients, event_loss_gradient,
 };
 use isobar::scalar::Scalar;
@@ -369,10 +369,7 @@ fn a_touch_that_grazes_has_no_derivative() {
     let Ok(Some(found)) = outcomes[0].1 else { panic!("{outcomes:?}") };
     assert!((found - expected).abs() < 1e-5 * expected.abs(), "{found} {expected}");
     for (count, outcome) in &outcomes[1..3] {
-        assert!(
-            *count == 0 || matches!(outcome, Err(SimulationError::Event(EventError::Grazing { .. }))),
-            "{outcomes:?}"
-        );
+        assert!(*count == 0 || matches!(outcome, Err(SimulationError::GrazingEvent { .. })), "{outcomes:?}");
     }
     assert_eq!(outcomes[3], (0, Ok(None)));
 }

@@ -70,8 +70,13 @@ impl Scene {
             .map_err(|problem| document.located(problem))
     }
 
-    /// The scene's controllers with these parameters, as the tables of a TOML file.
-    pub(crate) fn controllers_text(&self, parameters: &[f64]) -> Result<String, toml::ser::Error> {
+    /// The scene's controllers with these parameters, as the tables `[[controllers]]` of a TOML file, which
+    /// [`Self::read_controllers`] reads; empty where the scene has none. The parameters are in the order of
+    /// the controllers, as an optimization changes them.
+    ///
+    /// # Errors
+    /// When TOML cannot express a value.
+    pub fn controllers_text(&self, parameters: &[f64]) -> Result<String, toml::ser::Error> {
         let controllers = self.feedback.tables_with(parameters);
         if controllers.is_empty() {
             return Ok(String::new());

@@ -43,8 +43,8 @@ pub struct ProblemEnsemble {
     pub success: Vec<Objective>,
     /// Values of the variables to start from: values at knots, then parameters of controllers and of the model, then the end.
     pub start: Vec<f64>,
-    /// For each variable of the design the names of all that take its value.
-    pub(crate) design_names: Vec<Vec<String>>,
+    /// For each variable of the design the names of all that take its value, as problem files have them.
+    pub design_names: Vec<Vec<String>>,
     /// What the file says of members, which tells the ensemble from others of the same scene.
     pub(in crate::io) definition: String,
 }

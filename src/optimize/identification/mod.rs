@@ -298,12 +298,12 @@ impl<A: AppliedForces> Identification<A> {
     }
 
     /// The method of steps.
-    pub(crate) fn integrator(&self) -> Integrator {
+    pub fn integrator(&self) -> Integrator {
         self.settings.integrator
     }
 
-    /// Takes steps by another method.
-    pub(crate) fn set_integrator(&mut self, integrator: Integrator) {
+    /// Takes steps by another method, as one that solves their equations more tightly.
+    pub fn set_integrator(&mut self, integrator: Integrator) {
         self.settings.integrator = integrator;
     }
 

@@ -20,8 +20,8 @@ use crate::step::{DerivativeWorkspace, StepCotangent, StepWorkspace, Tape};
 /// takes them in.
 ///
 /// # Errors
-/// When the model does not have a parameter, an event is grazing ([`EventError::Grazing`](super::super::EventError::Grazing))
-/// or of another rollout, or the simulation fails.
+/// When the model does not have a parameter, an event is grazing ([`SimulationError::GrazingEvent`]) or of another rollout,
+/// or the simulation fails.
 pub fn event_loss_gradient<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     events: &[Event],

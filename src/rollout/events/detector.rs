@@ -1,7 +1,6 @@
 //! What is watched in a rollout to find events of one kind, and where in a step it changes.
 
 use super::super::error::SimulationError;
-use super::super::event_error::EventError;
 use super::boundary::{Boundary, candidates};
 use super::features::{Features, Placed};
 use super::first_touch::first_touching;
@@ -45,7 +44,7 @@ pub(super) struct Look {
 }
 
 impl Detector {
-    pub fn new(model: &Model, kind: EventKind) -> Result<Self, EventError> {
+    pub fn new(model: &Model, kind: EventKind) -> Result<Self, SimulationError> {
         kind.check(model)?;
         let watched = match kind {
             EventKind::Touch { pair } | EventKind::LiftOff { pair } => {
@@ -167,6 +166,6 @@ impl Detector {
             return Ok(Located { function, features: Some(features), is_unique, length });
         }
         let [a, b] = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies()[body].name.clone());
-        Err(EventError::NoFeatures { a, b, time: piece.problem.time + bracket[1] }.into())
+        Err(SimulationError::EventFeatures { a, b, time: piece.problem.time + bracket[1] })
     }
 }

@@ -1,7 +1,6 @@
 //! An event of a rollout.
 
 use super::super::error::SimulationError;
-use super::super::event_error::EventError;
 use super::super::schedule::StepTime;
 use super::super::simulate::Rollout;
 use super::features::Features;
@@ -66,24 +65,26 @@ impl Event {
     /// The rate of the event's function, if it is not grazing.
     ///
     /// # Errors
-    /// [`EventError::Grazing`] where the rate is zero, of the wrong sign, or so small that rounding alone shifts the
-    /// event by more than 0.1 ns.
-    pub(super) fn checked_rate(&self) -> Result<f64, EventError> {
+    /// [`SimulationError::GrazingEvent`] where the rate is zero, of the wrong sign, or so small that rounding alone
+    /// shifts the event by more than 0.1 ns.
+    pub(super) fn checked_rate(&self) -> Result<f64, SimulationError> {
         let Self { rate, time, .. } = *self;
         let falls = !matches!(self.kind, EventKind::LiftOff { .. });
         // Written so that NaN is caught too.
         let is_clear = rate.abs() * MOST_SHIFT > self.place.rounding && (rate < 0.0) == falls;
-        if is_clear { Ok(rate) } else { Err(EventError::Grazing { time, rate }) }
+        if is_clear { Ok(rate) } else { Err(SimulationError::GrazingEvent { time, rate }) }
     }
 
     /// Checks that the event can be one of a rollout, with `steps` steps.
-    pub(super) fn check<A>(&self, rollout: &Rollout<'_, A>, steps: usize) -> Result<(), EventError> {
+    pub(super) fn check<A>(&self, rollout: &Rollout<'_, A>, steps: usize) -> Result<(), SimulationError> {
         self.kind.check(rollout.model)?;
         let (step, found) = (self.place.step, self.state.tangent_dimension());
         let expected = rollout.start().tangent_dimension();
         match step < steps && found == expected {
             true => Ok(()),
-            false => Err(EventError::OtherRollout { time: self.time, step, steps, found, expected }),
+            false => {
+                Err(SimulationError::EventOfOtherRollout { time: self.time, step, steps, found, expected })
+            }
         }
     }
 

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use super::super::error::SimulationError;
-use super::super::event_error::EventError;
 use super::super::report::StepReport;
 use super::super::schedule::StepTime;
 use super::super::simulate::Rollout;
@@ -24,9 +23,9 @@ impl<A: AppliedForces> Rollout<'_, A> {
     /// (two bodies that overlap) is no event. All pairs count by their geometry alone, whatever the force is.
     ///
     /// # Errors
-    /// The errors of [`Rollout::simulate`], and an [`EventError`] in [`SimulationError::Event`]: for a pair or body
-    /// that the model does not have, for two compliant geometries whose skirts end at different pressures, and where an
-    /// overlap begins at no features of the boundaries.
+    /// The errors of [`Rollout::simulate`], and those of events: for a pair or body that the model does not have, for two
+    /// compliant geometries whose skirts end at different pressures, and where an overlap begins at no features of the
+    /// boundaries.
     ///
     /// # Examples
     /// When a die that is thrown up is highest and when it comes down, and how both follow the speed:
@@ -70,8 +69,10 @@ impl<A: AppliedForces> Rollout<'_, A> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find_events(&self, kinds: &[EventKind]) -> Result<Vec<Event>, SimulationError> {
-        let detectors =
-            kinds.iter().map(|kind| Detector::new(self.model, *kind)).collect::<Result<_, EventError>>()?;
+        let detectors = kinds
+            .iter()
+            .map(|kind| Detector::new(self.model, *kind))
+            .collect::<Result<_, SimulationError>>()?;
         let mut search = Search {
             rollout: self,
             detectors,

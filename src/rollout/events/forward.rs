@@ -36,8 +36,8 @@ pub struct EventGradient {
 /// flight is the difference of two times, and so is its derivative.
 ///
 /// # Errors
-/// When the model does not have a parameter, an event is grazing ([`EventError::Grazing`](super::super::EventError::Grazing))
-/// or of another rollout, or the simulation fails.
+/// When the model does not have a parameter, an event is grazing ([`SimulationError::GrazingEvent`]) or of another rollout,
+/// or the simulation fails.
 pub fn event_gradients<A: AppliedForces>(
     rollout: &Rollout<'_, A>,
     events: &[Event],

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::super::event_error::EventError;
+use super::super::error::SimulationError;
 use crate::multibody::{GeometryPair, Model};
 
 /// What happens at an event.
@@ -34,17 +34,17 @@ pub enum EventKind {
 
 impl EventKind {
     /// Checks that a model can have such events.
-    pub(super) fn check(&self, model: &Model) -> Result<(), EventError> {
+    pub(super) fn check(&self, model: &Model) -> Result<(), SimulationError> {
         match *self {
             Self::Touch { pair } | Self::LiftOff { pair } => check_pair(model, &pair),
             Self::Apex { body, direction } => {
                 if model.moving_index(body).is_none() {
-                    return Err(EventError::NoMovingBody { body });
+                    return Err(SimulationError::EventBody { body });
                 }
                 let length = direction.norm();
                 match length > 0.0 && length.is_finite() {
                     true => Ok(()),
-                    false => Err(EventError::Direction { found: direction.into() }),
+                    false => Err(SimulationError::EventDirection { found: direction.into() }),
                 }
             }
         }
@@ -55,10 +55,10 @@ impl EventKind {
 const SAME_PRESSURE: f64 = 1e-9;
 
 /// Checks that two geometries can touch, and that their overlap begins at their boundaries.
-fn check_pair(model: &Model, pair: &GeometryPair) -> Result<(), EventError> {
+fn check_pair(model: &Model, pair: &GeometryPair) -> Result<(), SimulationError> {
     let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
     if model.pairs().binary_search(pair).is_err() {
-        return Err(EventError::NoSuchPair { a: bodies.a, geometry_a, b: bodies.b, geometry_b });
+        return Err(SimulationError::EventPair { a: bodies.a, geometry_a, b: bodies.b, geometry_b });
     }
     let [of_a, of_b] = pair.geometries().map(|(body, geometry)| {
         let collider = &model.bodies()[body].geometries[geometry].collider;
@@ -68,7 +68,7 @@ fn check_pair(model: &Model, pair: &GeometryPair) -> Result<(), EventError> {
         && (pressure_a - pressure_b).abs() > SAME_PRESSURE * pressure_a.max(pressure_b)
     {
         let [a, b] = [bodies.a, bodies.b].map(|body| model.bodies()[body].name.clone());
-        return Err(EventError::Skirts { a, b, pressure_a, pressure_b });
+        return Err(SimulationError::EventSkirts { a, b, pressure_a, pressure_b });
     }
     Ok(())
 }
