@@ -5,13 +5,15 @@
 
 mod consistency;
 mod indentation;
+mod recorded_state;
 mod recording;
 mod samples;
 mod table;
 
 pub use super::data_error::DataError;
 pub use indentation::Indentation;
-pub use recording::{RecordedState, Recording, RecordingSource};
+pub use recorded_state::RecordedState;
+pub use recording::{Recording, RecordingSource};
 pub use samples::Samples;
 pub use table::{UnclaimedColumns, unclaimed_columns};
 

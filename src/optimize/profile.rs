@@ -19,6 +19,7 @@ use argmin::core::Error;
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use self::walk::{ProfileEnd, ProfilePoint};
 use self::walk::{Side, Walk};
 use super::fit::{Fit, FitSettings};
 use super::least_squares::Residuals;
@@ -26,31 +27,6 @@ use super::parameters::FitParameters;
 use super::uncertainty::student_quantile;
 
 mod walk;
-
-/// A point of a profile.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ProfilePoint {
-    /// The value that the parameter is held at, in its unit.
-    pub value: f64,
-    /// The cost with the others fitted.
-    pub cost: f64,
-    /// √(2 (cost − least cost)) / s, with the sign of the side: of a linear model the distance in standard errors.
-    pub distance: f64,
-}
-
-/// How a profile ends on a side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProfileEnd {
-    /// The cost reaches the level: the interval ends.
-    Reached,
-    /// A bound of the parameter comes first.
-    AtBound,
-    /// The cost stays below the level as far as was looked.
-    Flat,
-    /// The model cannot be evaluated farther out, or the command was stopped.
-    Failed(String),
-}
 
 /// The profile of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]

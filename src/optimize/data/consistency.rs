@@ -6,7 +6,7 @@
 
 use nalgebra::Vector3;
 
-use super::recording::RecordedState;
+use super::recorded_state::RecordedState;
 use crate::multibody::rotation_between;
 use crate::spatial::Quaternion;
 

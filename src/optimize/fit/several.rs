@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::kept::{FitCheckpoint, KeptFit};
+use super::settings::{FitSettings, FitStarts};
 use super::solve::{Solved, solve_from, values_at};
-use super::{Fit, FitSettings, FitStarts, cost_at_start, finish};
+use super::{Fit, cost_at_start, finish};
 use crate::optimize::data_error::DataError;
 use crate::optimize::least_squares::Residuals;
 use crate::optimize::multi_start::{lowest, scattered_starts};

@@ -3,7 +3,7 @@
 use argmin::core::{Error, Executor};
 
 use super::kept::{KeptFit, Stage};
-use super::{FitSettings, Method};
+use super::settings::{FitSettings, Method};
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::least_squares::{HeldSubsteps, Keeper, LeastSquares, Residuals, half_square};
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;

@@ -8,12 +8,16 @@ use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::linear_window::LinearWindow;
-use super::residuals::joined;
 use super::{Identification, IndentationTest, Measurement, stacked};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
 use crate::rollout::{SimulationSettings, finer_settings};
 use crate::scalar::Scalar;
+
+/// The residuals of all measurements, one after another.
+pub(super) fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
+    parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
+}
 
 /// For each measurement the states at the starts of its windows.
 pub(super) type StartsOfAll = Vec<Vec<State>>;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use argmin::core::Error;
 use rayon::prelude::*;
 
-use super::fitted::Starts;
+use super::fitted::{Starts, joined};
 use super::trajectory::{RecordedMotion, WindowSubsteps};
 use super::{Identification, Measurement, only};
 use crate::multibody::{AppliedForces, State};
@@ -79,11 +79,6 @@ impl<A: AppliedForces> Identification<A> {
         };
         self.measurements.iter().map(with_own).collect()
     }
-}
-
-/// The residuals of all measurements, one after another.
-pub(super) fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
-    parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
 }
 
 /// The residuals of the measurements. Where starts of windows are estimated, those of motions from the starts that

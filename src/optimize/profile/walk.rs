@@ -2,13 +2,38 @@
 //! reaches the level.
 
 use argmin::core::Error;
+use serde::Serialize;
 
-use super::{ProfileEnd, ProfilePoint};
 use crate::interruption;
 use crate::optimize::fit::{Fit, FitSettings, solve};
 use crate::optimize::least_squares::{HeldSubsteps, LeastSquares, LinearResiduals, Residuals, half_square};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::scalar::Scalar;
+
+/// A point of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ProfilePoint {
+    /// The value that the parameter is held at, in its unit.
+    pub value: f64,
+    /// The cost with the others fitted.
+    pub cost: f64,
+    /// √(2 (cost − least cost)) / s, with the sign of the side: of a linear model the distance in standard errors.
+    pub distance: f64,
+}
+
+/// How a profile ends on a side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileEnd {
+    /// The cost reaches the level: the interval ends.
+    Reached,
+    /// A bound of the parameter comes first.
+    AtBound,
+    /// The cost stays below the level as far as was looked.
+    Flat,
+    /// The model cannot be evaluated farther out, or the command was stopped.
+    Failed(String),
+}
 
 /// Points from the minimum to the level on a side, if the cost is what its curvature says.
 const POINTS: f64 = 3.0;
