@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use super::manifold::polyhedra;
 use super::point_polyhedron::ball_and_polyhedron;
 use super::prepare::{FeatureKind, FeaturePair, Plane, Point};
-use super::revolved::{bolt_and_hole, is_over, rim_on_plane};
+use super::revolved::{Rim, bolt_and_hole, is_over, rim_on_plane};
 use crate::contact::{Collider, ContactGeometry};
 use crate::geometry::{ConvexShape, MeshError};
 use crate::spatial::RigidTransform;
@@ -69,14 +69,6 @@ pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result
         }
     };
     if good { Ok(()) } else { Err(NoFeatures::Shapes(a.name(), b.name())) }
-}
-
-/// Whether the rim of a cylinder that nearly stands on its end is made of points, among them the lowest one, or is a
-/// circle, whose lowest point moves around it. Points can all lie on a plane; a circle has the derivatives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rim {
-    Points,
-    Circle,
 }
 
 /// Adds the pairs of features that are nearer than `margin` (m) with the geometries at poses in W.

@@ -14,6 +14,7 @@ mod point_polyhedron;
 mod prepare;
 mod revolved;
 
-pub(crate) use find::{Rim, check_features, find_features, is_still_over};
+pub(crate) use find::{check_features, find_features, is_still_over};
 pub(crate) use gap::{Gap, LocalGap};
 pub(crate) use prepare::FeaturePair;
+pub(crate) use revolved::Rim;

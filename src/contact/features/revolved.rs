@@ -16,7 +16,6 @@ use std::f64::consts::TAU;
 use nalgebra::Vector3;
 
 use super::circle::{Axis, Beside, Circle, Corner, Line, Seen, Wall};
-use super::find::Rim;
 use super::prepare::{Around, FeatureKind, FeaturePair, Plane, Point, Start};
 use crate::geometry::{Profile, Ring, Wall as ProfileWall};
 use crate::spatial::RigidTransform;
@@ -35,6 +34,14 @@ const ALIKE: f64 = 1e-9;
 const ONE_POINT: f64 = 1e-10;
 /// What is deeper than this many margins is on another side of the body.
 const DEEPEST: f64 = 4.0;
+
+/// Whether the rim of a cylinder that nearly stands on its end is made of points, among them the lowest one, or is a
+/// circle, whose lowest point moves around it. Points can all lie on a plane; a circle has the derivatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rim {
+    Points,
+    Circle,
+}
 
 /// A body of revolution with its size and the pose of its geometry in W.
 type Placed<'a> = (&'a Profile, f64, &'a RigidTransform);

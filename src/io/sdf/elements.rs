@@ -1,11 +1,12 @@
 //! What the elements of an SDF file say: one model's links, joints and frames as they are written.
 
+use super::pose::{Pose, pose};
 use super::shapes::{Shapes, shapes};
 use super::text::{at, number, number_or, numbers, text, truth};
 use crate::io::robot::values::{child, parse_number, required, required_child};
 use crate::io::robot::xml::{Element, Problem};
 use crate::multibody::tree::{JointSpring, Mimic};
-use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
+use crate::spatial::RigidTransform;
 
 /// A model.
 #[derive(Debug)]
@@ -18,17 +19,6 @@ pub(super) struct Model {
     pub canonical_link: Option<String>,
     /// The line of the model's own pose if that is another than none.
     pub placed_at: Option<usize>,
-}
-
-/// A pose as it is written.
-#[derive(Clone, Debug)]
-pub(super) struct Pose {
-    /// The line of the pose, or of the element that has none.
-    pub line: usize,
-    /// The frame that it is given in, if it is named.
-    pub relative_to: Option<String>,
-    /// The pose there.
-    pub x: RigidTransform,
 }
 
 /// A link.
@@ -219,42 +209,6 @@ fn inertial(element: &Element) -> Result<Inertial, Problem> {
 fn frame(element: &Element) -> Result<Frame, Problem> {
     let attached_to = element.attribute("attached_to").filter(|name| !name.is_empty()).map(str::to_owned);
     Ok(Frame { name: name(element)?, line: element.line, attached_to, pose: pose(element)? })
-}
-
-/// The pose of an element; none where it has none.
-pub(super) fn pose(element: &Element) -> Result<Pose, Problem> {
-    let Some(pose) = child(element, "pose").map_err(at(element))? else {
-        return Ok(Pose { line: element.line, relative_to: None, x: RigidTransform::identity() });
-    };
-    let wrong = |message: String| (Some(pose.line), message);
-    if pose.attribute("frame").is_some_and(|frame| !frame.is_empty()) {
-        return Err(wrong("`pose` has the attribute frame; since version 1.7 it is relative_to".to_owned()));
-    }
-    let degrees = pose.attribute("degrees").is_some_and(|value| matches!(value.trim(), "true" | "1"));
-    let x = match pose.attribute("rotation_format").unwrap_or("euler_rpy") {
-        _ if pose.text.trim().is_empty() => RigidTransform::identity(),
-        "euler_rpy" => {
-            let [x, y, z, angles @ ..]: [f64; 6] = numbers(pose)?;
-            let [roll, pitch, yaw] = angles.map(|angle| if degrees { angle.to_radians() } else { angle });
-            RigidTransform::new(rotation_from_rpy(roll, pitch, yaw), [x, y, z].into())
-        }
-        "quat_xyzw" => {
-            let [x, y, z, qx, qy, qz, qw]: [f64; 7] = numbers(pose)?;
-            let length = (qx * qx + qy * qy + qz * qz + qw * qw).sqrt();
-            if !(length > 1e-6 && length.is_finite()) {
-                return Err(wrong(format!("`pose` has a quaternion of length {length}; it must not be 0")));
-            }
-            let rotation = Quaternion::from_wxyz(qw, qx, qy, qz).to_matrix();
-            RigidTransform::new(rotation, [x, y, z].into())
-        }
-        other => {
-            let message =
-                format!("`pose` has rotation_format = {other:?}; it must be euler_rpy or quat_xyzw");
-            return Err(wrong(message));
-        }
-    };
-    let relative_to = pose.attribute("relative_to").filter(|name| !name.is_empty()).map(str::to_owned);
-    Ok(Pose { line: pose.line, relative_to, x })
 }
 
 fn joint(element: &Element) -> Result<Joint, Problem> {

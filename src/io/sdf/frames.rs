@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::elements::{Model, Pose};
+use super::elements::Model;
+use super::pose::Pose;
 use crate::io::robot::xml::Problem;
 use crate::spatial::RigidTransform;
 

@@ -6,6 +6,7 @@
 
 mod elements;
 mod frames;
+mod pose;
 mod shapes;
 mod text;
 mod tree;

@@ -1,6 +1,6 @@
 //! The shapes of links as they are written.
 
-use super::elements::{Pose, pose};
+use super::pose::{Pose, pose};
 use super::text::{at, number, numbers, text};
 use crate::io::robot::Geometry;
 use crate::io::robot::values::{child, required_child};

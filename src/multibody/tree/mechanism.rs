@@ -107,6 +107,19 @@ pub struct Tree<T = f64> {
     pub computed_torque: Option<ComputedTorque<T>>,
 }
 
+impl<T> Tree<T> {
+    /// The same tree with its law in scalars of another kind.
+    fn with_law<U>(&self, law: impl Fn(&ComputedTorque<T>) -> ComputedTorque<U>) -> Tree<U> {
+        let Self { joints, v, is_weightless, computed_torque } = self;
+        Tree {
+            joints: joints.clone(),
+            v: v.clone(),
+            is_weightless: *is_weightless,
+            computed_torque: computed_torque.as_ref().map(law),
+        }
+    }
+}
+
 /// A set of trees of bodies that joints connect with the world: immutable, and shared by every
 /// state. Joints come in depth-first order, so that what a joint carries is contiguous.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@
 //! coordinate (`followers.rs`).
 
 mod build;
+mod cancelled_forces;
 mod carried;
 mod computed_torque;
 mod derivatives;

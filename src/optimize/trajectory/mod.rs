@@ -5,6 +5,7 @@ mod constrained;
 mod control_range;
 mod evaluations;
 mod history;
+mod jvp;
 mod minimize;
 mod policy;
 mod problem;

@@ -1,16 +1,11 @@
 //! The Jacobian of residuals with respect to the values of controls at knots: the derivatives of all
-//! steps chained forward, and along one direction dual numbers through the whole motion.
+//! steps chained forward.
 
-use argmin::core::Error;
 use nalgebra::DMatrix;
 
-use super::problem::TrajectoryProblem;
-use crate::multibody::AppliedForces;
-use crate::rollout::{
-    Controls, GaussNewton, KnotMap, ResidualJacobian, TrajectoryLinearization, TrajectoryResiduals,
-};
+use crate::rollout::{KnotMap, ResidualJacobian, TrajectoryLinearization};
 
-/// The derivatives of all residuals, in the order of time (a row each), by the values at knots.
+/// The derivatives of all residuals, in the order of time (a row each), with respect to the values at knots.
 ///
 /// A step takes n² times the number of values at knots that have acted so far, where n is the
 /// dimension of the state's tangent space.
@@ -54,23 +49,4 @@ fn put_state_part(
 ) {
     let mut rows = jacobian.view_mut((row, 0), (residuals.values.len(), acted));
     rows.gemm(1.0, &residuals.by_state, &state.columns(0, acted), 1.0);
-}
-
-impl<A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'_, A, R> {
-    /// The derivatives of the residuals along a direction of the variables, by a rollout in dual numbers.
-    ///
-    /// # Errors
-    /// When there is not one number for each knot and control, or the simulation fails.
-    pub fn jvp(&self, x: &[f64], direction: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check_count(direction.len())?;
-        let motion = self.motion(x)?;
-        let along: Vec<f64> =
-            direction.iter().zip(self.scales().cycle()).map(|(v, scale)| v * scale).collect();
-        let at_knots = self.map().controls(&along);
-        let mut by_controls = Controls::zeros(motion.controls.steps(), motion.controls.dimension());
-        (0..by_controls.steps()).for_each(|step| self.put(at_knots.row(step), by_controls.row_mut(step)));
-        let rollout = self.rollout(&motion.controls);
-        let residuals = GaussNewton::over(rollout, self.task().residuals, &[], motion.trajectory.clone())?;
-        Ok(residuals.jvp(by_controls.values())?)
-    }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use super::ComplementarityMethod;
+use super::accuracy::difference;
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, scaled_velocities};
 use super::linear::{LinearSolver, variables};
-use super::methods::difference;
 use super::search::solve_step;
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::RigidSurface;

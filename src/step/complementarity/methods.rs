@@ -1,5 +1,6 @@
 //! The methods that find the velocities after a step.
 
+use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, Solution};
@@ -10,12 +11,6 @@ use super::settle::{Sticking, first_modes, modes_of, settle};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
-/// What may be left of each equation, in parts of the scales.
-pub(super) const RESIDUAL: f64 = 1e-11;
-/// Changes of velocities at which an iteration of linear problems ends, in parts of the scale.
-pub(super) const LEAST_CHANGE: f64 = 1e-13;
-/// Changes at which it has come to rounding where it does not get smaller.
-pub(super) const ROUNDING: f64 = 1e-10;
 /// Linear problems of a step.
 const LINEAR_ITERATIONS: usize = 60;
 /// How far contacts give under an impulse, in units of the scales, in the problems that say what they do.
@@ -203,13 +198,6 @@ fn bilateral(
     let gaps = data.kinematics(&free).gaps;
     let closed = |k: &usize| gaps[*k].distance <= DEPTH * data.scales.velocity * data.dt;
     linear_problems(data, (0..gaps.len()).filter(closed).collect(), linear, effort, nearby)
-}
-
-/// How far velocities are from each other, in parts of the scale.
-pub(super) fn difference(data: &StepData, a: &[f64], b: &[f64]) -> f64 {
-    let unit = |k: usize| if data.is_turn(k) { data.scales.length } else { 1.0 };
-    let parts = a.iter().zip(b).enumerate().map(|(k, (a, b))| (a - b).abs() * unit(k) / data.scales.velocity);
-    parts.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
 }
 
 /// Xie and Chakraborty's equations: sweeps find which contacts carry, a semismooth Newton method does the rest. Where it

@@ -29,6 +29,7 @@
 //! held at 0: the implicit function theorem on the active set. It has a kink where a contact closes or opens, sticks or
 //! slips within the step: what comes out there is the derivative of the side that the solution is on.
 
+mod accuracy;
 mod data;
 mod dynamics;
 mod equations;
@@ -104,7 +105,7 @@ impl Failure {
             Self::Ray => (0, f64::INFINITY),
             Self::NotConverged { iterations, residual } => (iterations, residual),
         };
-        StepError::NotConverged { iterations, residual, allowed: methods::RESIDUAL, bodies }
+        StepError::NotConverged { iterations, residual, allowed: accuracy::RESIDUAL, bodies }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use nalgebra::Vector3;
 
+use super::accuracy::RESIDUAL;
 use super::data::{FoundContact, StepData, geometries};
 use super::dynamics::BODY;
 use super::equations::scaled_velocities;
 use super::held::{Held, Solution};
 use super::joints::{LawPoint, Lines};
 use super::linear::LinearSolver;
-use super::methods::{Effort, Nearby, RESIDUAL, solve};
+use super::methods::{Effort, Nearby, solve};
 use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};

@@ -1,11 +1,11 @@
 //! From what contacts may do to what they do: the equations of the step are solved with their modes held, and modes whose
 //! conditions do not hold are changed, until all do.
 
+use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
 use super::data::{Kinematics, StepData};
 use super::equations::{DIRECTIONS, Layout, Scaling};
 use super::held::{Held, HeldEquations, Solution};
 use super::linear::{LinearSolution, LinearSolver};
-use super::methods::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
 use super::modes::{Carrying, Modes, Slip, direction};
 use super::row::Row;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
