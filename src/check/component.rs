@@ -142,11 +142,17 @@ impl Samples<'_> {
 
     /// Whether differences at smaller steps than the derivative was taken at, three in a row, are far closer to a claim than
     /// that derivative is. Where the function changes at a distance, as where a contact gains a face, differences at larger
-    /// steps may level off at another value, and what the change does to the smallest steps may look like noise there. A
-    /// wrong claim has no three such differences in a row: noise grows from each to the next.
+    /// steps may level off at another value, and what the change does to the smallest steps may look like noise there. Only
+    /// differences that noise cannot bring so close count: it is read off the smallest steps, over which slopes come to less.
     fn is_confirmed_nearby(&self, c: &Comparison) -> bool {
         let close = (c.claimed - c.difference).abs() / CLOSER;
-        let confirms = |k: usize| self.steps[k][0] < c.step && (self.central(k) - c.claimed).abs() <= close;
+        let off = |k: usize| (self.central(k) - c.claimed).abs();
+        let smallest = self.samples.len() - 4..self.samples.len();
+        let noise = smallest.fold(0.0f64, |most, k| most.max(off(k) * self.steps[k][0]));
+        let confirms = |k: usize| {
+            let step = self.steps[k][0];
+            step < c.step && off(k) <= close && noise <= close * step
+        };
         (2..self.samples.len()).any(|k| (k - 2..=k).all(confirms))
     }
 
@@ -342,6 +348,32 @@ mod tests {
         for wrong in [0.9 * right, 1.05 * right, -right, 0.0] {
             assert_eq!(verdict(wrong), Verdict::Wrong, "{wrong}");
         }
+    }
+
+    #[test]
+    fn differences_that_noise_brings_to_a_claim_do_not_confirm_it() {
+        // Of a velocity with respect to an inertia: the derivative is −5.98424e-4, and over the smallest steps but two values
+        // change by a few roundings, which makes three differences in a row agree with a claim that is off by 1e-4 of it.
+        let differences = [
+            [-6.04885419530632e-4, -5.91986137193912e-4],
+            [-6.00464672313228e-4, -5.96385753075371e-4],
+            [-5.99069092943605e-4, -5.97779221955807e-4],
+            [-5.98627935898723e-4, -5.98220130648639e-4],
+            [-5.98488619774073e-4, -5.9835955634746e-4],
+            [-5.98443507428077e-4, -5.98404010551555e-4],
+            [-5.98427557507719e-4, -5.98417149166863e-4],
+            [-5.98421564718898e-4, -5.98421564718898e-4],
+            [-5.98410210272959e-4, -5.98410210272959e-4],
+            [-5.98487392846434e-4, -5.98377679300541e-4],
+            [-5.98479599211998e-4, -5.98479599211998e-4],
+            [-5.97938825116969e-4, -5.99035960575899e-4],
+            [-5.96744875736021e-4, -6.00214322687975e-4],
+            [-5.92453147822318e-4, -6.0342450241162e-4],
+            [-5.89805981832114e-4, -5.89805981832114e-4],
+        ];
+        let verdict = |claimed| judged(2e-6, &differences, 3e-17, claimed);
+        assert_eq!(verdict(-5.984838789352371e-4), Verdict::Wrong);
+        assert_eq!(verdict(-5.984240402e-4), Verdict::Ok);
     }
 
     #[test]

@@ -176,6 +176,16 @@ fn planted_errors_are_found_and_nothing_else() {
 }
 
 #[test]
+fn faces_that_lose_their_stiffness_nearby_raise_no_alarm() {
+    // The box of this scene is tilted about one axis all but 1e-6, so that the pressure of some elements hardly grows along
+    // the normal: beside the point it does not, and the step has a kink there that no face appears or vanishes at.
+    let mut found = Found::default();
+    plant(6399, 0, &[], &mut found);
+    assert_eq!(found.false_alarms, 0, "{found:?}");
+    assert!(50 * found.undecided <= found.rows, "{found:?}");
+}
+
+#[test]
 #[ignore = "takes minutes"]
 fn thousands_of_planted_errors_are_found_and_nothing_else() {
     assert_eq!(plant_in(5..45, 25).planted, 2000);

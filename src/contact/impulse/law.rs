@@ -248,10 +248,12 @@ impl<T: Scalar> OwnImpulse<T> {
 
 impl ImpulseLaw<f64> {
     /// The branch: which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared
-    /// slip velocity. The impulse is not smooth where the branch changes. Below 16.
+    /// slip velocity, and whether the face has a stiffness, which it loses with a kink where its pressure does not grow
+    /// along the normal any more. The impulse is not smooth where the branch changes. Below 32.
     pub fn branch(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> u8 {
         let Impulse { normal, slip } = self.impulse(face, v_n, s);
         let mut branch = u8::from(normal > 0.0) + 2 * u8::from(slip > 0.0);
+        branch += 16 * u8::from(face.stiffness > 0.0);
         if self.model == ContactModel::Sap {
             let [per_n, r_t, _] = sap_regularization(self, face);
             let soft = face.stiffness * (self.relaxation_time + self.dt) * self.dt;
@@ -357,13 +359,15 @@ pub(in crate::contact) mod tests {
             // Held, slipping, and parted.
             [(-0.04, 1e-12), (-0.04, 4.0), (5.0, 1e-12)].map(|(v_n, s)| law(model).branch(&face, v_n, s))
         };
-        assert_eq!(branches(ContactModel::Sap, 4e3), [15, 11, 8]);
+        assert_eq!(branches(ContactModel::Sap, 4e3), [31, 27, 24]);
         // Near rigid.
-        assert_eq!(branches(ContactModel::Sap, 8e5), [7, 3, 0]);
+        assert_eq!(branches(ContactModel::Sap, 8e5), [23, 19, 16]);
         // Lagged's friction is that of the velocity before.
-        assert_eq!(branches(ContactModel::Lagged, 4e3), [3, 3, 2]);
-        assert_eq!(branches(ContactModel::Similar, 4e3), [3, 3, 0]);
-        assert_eq!(branches(ContactModel::Tamsi, 4e3), [3, 3, 0]);
+        assert_eq!(branches(ContactModel::Lagged, 4e3), [19, 19, 18]);
+        assert_eq!(branches(ContactModel::Similar, 4e3), [19, 19, 16]);
+        assert_eq!(branches(ContactModel::Tamsi, 4e3), [19, 19, 16]);
+        // Without stiffness.
+        assert_eq!(branches(ContactModel::Tamsi, 0.0), [3, 3, 0]);
     }
 
     #[test]
