@@ -1,5 +1,7 @@
 //! What is plotted of a motion over time.
 
+use rayon::prelude::*;
+
 use super::angles::continued_rpy;
 use super::film::{Film, Frame, FrameContact, Pose};
 use crate::contact::contact_energy;
@@ -72,7 +74,7 @@ enum Quantity {
 
 /// The effort of the steps between two frames.
 #[derive(Clone, Debug, Default)]
-struct Effort {
+pub(super) struct Effort {
     iterations: Option<f64>,
     control: Vec<f64>,
 }
@@ -145,8 +147,7 @@ impl Plots {
         if names.is_empty() {
             return;
         }
-        let missing = vec![f64::NAN; self.times.len()];
-        let series = names.into_iter().map(|name| Series { name, values: missing.clone() });
+        let series = names.into_iter().map(|name| Series { name, values: Vec::new() });
         let is_stepwise = matches!(quantity, Quantity::Iterations | Quantity::Control);
         self.plots.push(Plot { title, axis: axis.to_owned(), is_stepwise, series: series.collect() });
         self.quantities.push(quantity);
@@ -175,10 +176,14 @@ impl Plots {
         }
     }
 
-    /// Adds the values of a frame.
-    pub(super) fn add(&mut self, model: &Model, state: &State, frame: &Frame) {
+    /// What the steps took since this was asked for last.
+    pub(super) fn take_effort(&mut self) -> Effort {
+        std::mem::take(&mut self.since)
+    }
+
+    /// Adds the values of a frame, and what the steps since the frame before took.
+    pub(super) fn add(&mut self, model: &Model, state: &State, frame: &Frame, effort: &Effort) {
         self.times.push(frame.time);
-        let effort = std::mem::take(&mut self.since);
         for (quantity, plot) in self.quantities.iter().zip(&mut self.plots) {
             let of_contacts = |value: fn(&FrameContact) -> f64| {
                 frame.contacts.iter().map(|contact| contact.as_ref().map_or(0.0, value)).collect()
@@ -216,16 +221,21 @@ impl Plots {
         };
         let [mechanical, stored, sum] = &mut self.plots[index].series[..] else { return };
         let every = film.frames.len().div_ceil(FIELD_ENERGIES).max(1);
-        for (i, frame) in film.frames.iter().enumerate().step_by(every) {
+        let of_fields = |(i, frame): (usize, &Frame)| {
             let at_rest =
                 |pose: &Pose| BodyFrame { pose: pose.transform(), velocity: SpatialVelocity::zero() };
             let frames: Vec<BodyFrame> = frame.poses.iter().map(at_rest).collect();
             let touching = pairs.iter().zip(&frame.contacts).filter(|(_, contact)| contact.is_some());
             let geometries = touching.flat_map(|(pairs, _)| pairs);
-            stored.values[i] = geometries.map(|pair| with_pair(model, &frames, pair, contact_energy)).sum();
+            let energy: f64 = geometries.map(|pair| with_pair(model, &frames, pair, contact_energy)).sum();
             // A sum of nothing is −0.
-            stored.values[i] += 0.0;
-            sum.values[i] = mechanical.values[i] + stored.values[i];
+            (i, energy + 0.0)
+        };
+        let energies: Vec<(usize, f64)> =
+            film.frames.par_iter().enumerate().step_by(every).map(of_fields).collect();
+        for (i, energy) in energies {
+            stored.values[i] = energy;
+            sum.values[i] = mechanical.values[i] + energy;
         }
     }
 }

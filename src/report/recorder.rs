@@ -1,9 +1,10 @@
 //! Recording a motion while it is simulated, or from states that are known.
 
 use nalgebra::Vector3;
+use rayon::prelude::*;
 
 use super::film::{Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose, single};
-use super::plots::Plots;
+use super::plots::{Effort, Plots};
 use super::shapes::{film_bodies, fit_half_spaces, give_colors};
 use crate::contact::{PolygonTraction, Workspace, for_each_polygon_traction};
 use crate::io::VisualMesh;
@@ -23,7 +24,8 @@ pub struct Recording {
 /// An observer that records what it sees.
 ///
 /// Contact surfaces and wrenches are those of the pressure fields at the poses and velocities of each
-/// frame, as [`Model::pair_contact`] has them.
+/// frame, as [`Model::pair_contact`] has them. They are computed at the end, for all frames in parallel, so that a
+/// simulation waits little for its recording.
 ///
 /// # Examples
 /// ```no_run
@@ -45,9 +47,10 @@ pub struct Recorder<'m> {
     pairs: Vec<Vec<GeometryPair>>,
     has_plots: bool,
     recording: Recording,
+    /// Of each frame the state, and what the steps since the frame before took.
+    seen: Vec<(State, Effort)>,
     frames: Vec<BodyFrame>,
     joints: JointKinematics,
-    workspace: Workspace,
 }
 
 impl<'m> Recorder<'m> {
@@ -67,9 +70,9 @@ impl<'m> Recorder<'m> {
             pairs,
             has_plots: true,
             recording: Recording { film, plots },
+            seen: Vec::new(),
             frames: Vec::new(),
             joints: JointKinematics::default(),
-            workspace: Workspace::default(),
         }
     }
 
@@ -121,22 +124,33 @@ impl<'m> Recorder<'m> {
         let before = self.recording.film.frames.last();
         let pose = |(i, frame): (usize, &BodyFrame)| Pose::near(&frame.pose, before.map(|b| &b.poses[i]));
         let poses = self.frames.iter().enumerate().map(pose).collect();
-        let mut surface = FrameSurface::default();
-        let Self { model, pairs, frames, workspace, .. } = self;
-        let pairs = pairs.iter().enumerate();
-        let contacts =
-            pairs.map(|(i, pairs)| surface.add(model, frames, i as u32, pairs, workspace)).collect();
-        let frame = Frame { time, poses, contacts, surface };
-        if self.has_plots {
-            self.recording.plots.add(self.model, state, &frame);
-        }
-        self.recording.film.frames.push(frame);
+        let (contacts, surface) = (Vec::new(), FrameSurface::default());
+        self.recording.film.frames.push(Frame { time, poses, contacts, surface });
+        self.seen.push((state.clone(), self.recording.plots.take_effort()));
+    }
+
+    /// Finds the contacts of all frames.
+    fn find_contacts(&mut self) {
+        let Self { model, pairs, seen, recording, .. } = self;
+        let scratch = || (Vec::new(), JointKinematics::default(), Workspace::default());
+        let frames = recording.film.frames.par_iter_mut().zip(seen.par_iter());
+        frames.for_each_init(scratch, |(frames, joints, workspace), (frame, (state, _))| {
+            model.update_frames(state, frames, joints);
+            let pairs = pairs.iter().enumerate();
+            let of_pair =
+                |(i, pairs): (usize, &Vec<_>)| frame.surface.add(model, frames, i as u32, pairs, workspace);
+            frame.contacts = pairs.map(of_pair).collect();
+        });
     }
 
     /// What was recorded.
-    pub fn finish(self) -> Recording {
+    pub fn finish(mut self) -> Recording {
+        self.find_contacts();
         let mut recording = self.recording;
         if self.has_plots {
+            for (frame, (state, effort)) in recording.film.frames.iter().zip(&self.seen) {
+                recording.plots.add(self.model, state, frame, effort);
+            }
             recording.plots.add_field_energies(self.model, &recording.film, &self.pairs);
         }
         let film = &mut recording.film;
