@@ -94,6 +94,13 @@ pub trait Residuals {
         None
     }
 
+    /// Whether the derivative of what a fit makes least costs several times what that itself costs; no, as here, unless
+    /// the model says so. The method of Levenberg and Marquardt then makes fewer of them
+    /// ([`with_secant_updates`](super::levenberg_marquardt::LevenbergMarquardt::with_secant_updates)).
+    fn has_costly_jacobian(&self) -> bool {
+        false
+    }
+
     /// How many unknowns of its own the model finds: so many residuals fewer say something about the parameters.
     fn eliminated(&self) -> usize {
         0
@@ -183,7 +190,8 @@ pub(crate) fn residuals_and_jacobian_holding<R: Residuals + ?Sized>(
     Ok((values, jacobian))
 }
 
-/// Is told of every point at which a problem was differentiated, to keep it: a solver goes on from such points.
+/// Is told of every point at which a problem was differentiated, to keep it, and of the others too where Jacobians are
+/// costly: a solver goes on from such points.
 pub(super) trait Keeper: std::fmt::Debug + Sync {
     /// Keeps the optimizer's variables, their cost and the model's own unknowns.
     ///
@@ -283,10 +291,17 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
         for (mut column, factor) in jacobian.column_iter_mut().zip(factors) {
             column *= factor;
         }
-        if let Some(keeper) = self.keeper {
-            keeper.keep(x, half_square(&residuals), &|| self.model.unknowns())?;
-        }
+        self.keep(x, &residuals)?;
         Ok((residuals, jacobian))
+    }
+
+    fn keep(&self, x: &[f64], residuals: &[f64]) -> Result<(), Error> {
+        self.keeper.map_or(Ok(()), |keeper| keeper.keep(x, half_square(residuals), &|| self.model.unknowns()))
+    }
+
+    /// Whether a solver should make few Jacobians.
+    pub(super) fn has_costly_jacobian(&self) -> bool {
+        self.model.has_costly_jacobian()
     }
 }
 
@@ -295,7 +310,12 @@ impl<R: Residuals> Operator for LeastSquares<'_, R> {
     type Output = Vec<f64>;
 
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.residuals_at(&self.physical(x)?.0)
+        let residuals = self.residuals_at(&self.physical(x)?.0)?;
+        // A solver may go on from here without a Jacobian.
+        if self.has_costly_jacobian() {
+            self.keep(x, &residuals)?;
+        }
+        Ok(residuals)
     }
 }
 

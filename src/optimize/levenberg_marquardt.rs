@@ -1,6 +1,7 @@
 //! The Levenberg–Marquardt method with bounds, as a solver for argmin.
 
 mod damped_step;
+mod secant;
 
 use argmin::core::{
     Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationReason, TerminationStatus,
@@ -29,6 +30,10 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// column norms of J seen so far (Moré), which makes the method invariant to the units of the
 /// variables; λ follows Nielsen's rule from the ratio of actual to predicted reduction.
 ///
+/// Where Jacobians cost more than residuals ([`with_secant_updates`](Self::with_secant_updates)), the one of an
+/// iteration follows from that of the one before by Broyden's update as long as the linear model tells well how the cost
+/// falls; that a step is rejected, or that the method has converged, is decided with an evaluated one.
+///
 /// If the residuals cannot be evaluated at a trial point (an error, or a number that is not finite), the
 /// step counts as too long: it is rejected and the damping grows. Only at the start is it an error.
 ///
@@ -51,6 +56,8 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// C. Kanzow, N. Yamashita, M. Fukushima (2004). Levenberg–Marquardt methods with strong local
 /// convergence properties for solving nonlinear equations with convex constraints. J. Comput.
 /// Appl. Math. 172, 375–397 (projection on bounds).
+///
+/// C. G. Broyden (1965). A class of methods for solving nonlinear simultaneous equations. Math. Comput. 19, 577–593.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LevenbergMarquardt {
     bounds: Bounds,
@@ -61,6 +68,11 @@ pub struct LevenbergMarquardt {
     growth: f64,
     scale: Vec<f64>,
     convergence: Option<Convergence>,
+    #[serde(default)]
+    secant_updates: bool,
+    /// Updates of the Jacobian since it was evaluated. A run that goes on from a checkpoint evaluates it.
+    #[serde(skip)]
+    updates: usize,
 }
 
 /// Damping at which a step that is still rejected shows that the cost cannot be reduced.
@@ -96,6 +108,8 @@ impl LevenbergMarquardt {
             growth: 2.0,
             scale: Vec::new(),
             convergence: None,
+            secant_updates: false,
+            updates: 0,
         }
     }
 
@@ -147,6 +161,13 @@ impl LevenbergMarquardt {
         Ok(self)
     }
 
+    /// Whether Jacobians are updated from the residuals where that does (default: no), for problems in which one costs
+    /// several times what the residuals do. Iterations may be a few more, Jacobians are fewer.
+    #[must_use]
+    pub fn with_secant_updates(self, updates: bool) -> Self {
+        Self { secant_updates: updates, ..self }
+    }
+
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
     pub fn convergence(&self) -> Option<Convergence> {
         self.convergence
@@ -175,6 +196,41 @@ impl LevenbergMarquardt {
             }
         }
         largest
+    }
+}
+
+/// Residuals with their linear model at a point.
+struct LinearModel {
+    residuals: Vec<f64>,
+    jacobian: DMatrix<f64>,
+    /// Jᵀr.
+    gradient: Vec<f64>,
+    /// R and Qᵀr of J = QR.
+    r: DMatrix<f64>,
+    q: DVector<f64>,
+}
+
+impl LinearModel {
+    fn new(residuals: Vec<f64>, jacobian: DMatrix<f64>) -> Self {
+        let mut q = DVector::from_column_slice(&residuals);
+        let gradient = jacobian.tr_mul(&q).as_slice().to_vec();
+        let qr = jacobian.clone().qr();
+        qr.q_tr_mul(&mut q);
+        let r = qr.r();
+        let q = q.rows(0, r.nrows()).into_owned();
+        Self { residuals, jacobian, gradient, r, q }
+    }
+
+    /// How much the model says that a step lowers the cost.
+    fn reduction(&self, p: &DVector<f64>) -> f64 {
+        let r_p = &self.r * p;
+        -self.q.dot(&r_p) - 0.5 * r_p.norm_squared()
+    }
+
+    fn into_state(self, state: LeastSquaresState, x: Vec<f64>) -> LeastSquaresState {
+        let cost = half_square(&self.residuals);
+        let state = state.param(x).residuals(self.residuals).jacobian(self.jacobian);
+        state.gradient(self.gradient).cost(cost)
     }
 }
 
@@ -244,6 +300,7 @@ where
         let x = self.bounds.start(&start)?;
         let (residuals, jacobian) = evaluate(problem, &x)?;
         (self.damping, self.growth, self.convergence) = (self.initial_damping, 2.0, None);
+        self.updates = 0;
         self.scale.clear();
         self.update_scale(&jacobian);
         let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals));
@@ -262,26 +319,32 @@ where
         let missing = || Error::msg("`LevenbergMarquardt`: the state was not initialized");
         let x = state.take_param().ok_or_else(missing)?;
         // They are not saved: a run that goes on from a checkpoint evaluates them again.
-        let (residuals, jacobian) = match (state.take_residuals(), state.take_jacobian()) {
-            (Some(residuals), Some(jacobian)) => (residuals, jacobian),
-            _ => evaluate(problem, &x)?,
+        let mut model = match (state.take_residuals(), state.take_jacobian()) {
+            (Some(residuals), Some(jacobian)) => LinearModel::new(residuals, jacobian),
+            _ => {
+                self.updates = 0;
+                let (residuals, jacobian) = evaluate(problem, &x)?;
+                LinearModel::new(residuals, jacobian)
+            }
         };
-        let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals)).as_slice().to_vec();
-        let cost = half_square(&residuals);
+        let cost = half_square(&model.residuals);
+        if self.updates > 0 && self.has_no_gradient(&x, &model) {
+            model = self.renewed(problem, &x, model)?;
+            if self.has_no_gradient(&x, &model) {
+                self.convergence = Some(Convergence::Gradient);
+            }
+        }
 
-        let qr = jacobian.clone().qr();
-        let mut q = DVector::from_column_slice(&residuals);
-        qr.q_tr_mul(&mut q);
-        let r = qr.r();
-        let q = q.rows(0, r.nrows()).into_owned();
         let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
         let x_norm = norm(&mut x.iter().zip(&self.scale).map(|(x, d)| x * d));
 
         let mut last_error = None;
         let accepted = loop {
-            let p = self.step(&x, &gradient, &r, &q);
-            let r_p = &r * &p;
-            let predicted = -q.dot(&r_p) - 0.5 * r_p.norm_squared();
+            if self.convergence == Some(Convergence::Gradient) {
+                break None;
+            }
+            let p = self.step(&x, &model.gradient, &model.r, &model.q);
+            let predicted = model.reduction(&p);
             let step_norm = norm(&mut p.iter().zip(&self.scale).map(|(p, d)| p * d));
             let trial: Vec<f64> = (0..x.len()).map(|i| self.bounds.moved_inside(i, x[i] + p[i])).collect();
             // A step that is short because of the damping alone says nothing.
@@ -293,30 +356,35 @@ where
             if small && self.damping <= NEGLIGIBLE_DAMPING && self.convergence.is_none() {
                 self.convergence = Some(Convergence::Cost);
             }
+            if self.convergence.is_some() && self.updates > 0 {
+                model = self.renewed(problem, &x, model)?;
+                continue;
+            }
             if predicted > 0.0 {
                 match residuals_at(problem, &trial) {
                     Ok(new) => {
                         // As a sum of products, so that the difference of nearly equal costs
                         // keeps its digits.
-                        let actual =
-                            0.5 * residuals.iter().zip(&new).map(|(a, b)| (a - b) * (a + b)).sum::<f64>();
+                        let actual = 0.5
+                            * model.residuals.iter().zip(&new).map(|(a, b)| (a - b) * (a + b)).sum::<f64>();
                         // Where the reduction drowns in rounding the step is still good: the
                         // gradient has more digits left than the cost.
                         let drowned =
                             self.damping <= 1.0 && predicted.max(actual.abs()) <= ROUNDING_OF_COST * cost;
                         let ratio = if drowned { 1.0 } else { actual / predicted };
                         if ratio > SMALLEST_GAIN_RATIO {
-                            match problem.jacobian(&trial) {
-                                Ok(j) if j.iter().all(|v| v.is_finite()) => {
-                                    break Some((trial, new, j, ratio));
-                                }
-                                Ok(_) => last_error = Some(Error::msg("the Jacobian is not finite")),
+                            match self.next_jacobian(problem, &model, (&x, &trial), &new, ratio) {
+                                Ok(j) => break Some((trial, new, j, ratio)),
                                 Err(e) => last_error = Some(e),
                             }
                         }
                     }
                     Err(e) => last_error = Some(e),
                 }
+            }
+            if self.updates > 0 {
+                model = self.renewed(problem, &x, model)?;
+                continue;
             }
             if predicted <= NOISE_OF_COST * cost && self.damping <= 1.0 && self.convergence.is_none() {
                 self.convergence = Some(Convergence::Cost);
@@ -327,15 +395,14 @@ where
             self.damping *= self.growth;
             self.growth *= 2.0;
             if trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
-                let freedom = residuals.len().saturating_sub(x.len()) as f64;
+                let freedom = model.residuals.len().saturating_sub(x.len()) as f64;
                 let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
-                let r_p = &r * whole.step(&x, &gradient, &r, &q);
-                let promised = -q.dot(&r_p) - 0.5 * r_p.norm_squared();
+                let promised = model.reduction(&whole.step(&x, &model.gradient, &model.r, &model.q));
                 if freedom > 0.0 && promised * freedom <= COST_OF_NOISE * 2.0 * cost {
                     self.convergence = Some(Convergence::Noise);
                     break None;
                 }
-                let cosine = self.gradient_cosine(&x, &gradient, &jacobian, (2.0 * cost).sqrt());
+                let cosine = self.gradient_cosine(&x, &model.gradient, &model.jacobian, (2.0 * cost).sqrt());
                 let mut reason = format!(
                     "no step reduces the cost although its gradient is not zero (cosine {cosine:.1e}): \
                      the residuals are noisy or their Jacobian is wrong"
@@ -343,33 +410,32 @@ where
                 if let Some(e) = last_error {
                     reason = format!("no step reduces the cost; the last trial failed: {e}");
                 }
-                let state =
-                    state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
+                let state = model.into_state(state, x);
                 return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
             }
         };
 
-        let (x, residuals, jacobian, gradient) = match accepted {
-            Some((x, residuals, jacobian, ratio)) => {
+        let (x, model) = match accepted {
+            Some((trial, residuals, jacobian, ratio)) => {
                 self.damping *= (1.0 - (2.0 * ratio - 1.0).powi(3)).max(1.0 / 3.0);
                 self.growth = 2.0;
-                self.update_scale(&jacobian);
-                let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals)).as_slice().to_vec();
-                (x, residuals, jacobian, gradient)
+                if self.updates == 0 {
+                    self.update_scale(&jacobian);
+                }
+                (trial, LinearModel::new(residuals, jacobian))
             }
-            None => (x, residuals, jacobian, gradient),
+            None => (x, model),
         };
-        let cost = half_square(&residuals);
-        let norm = self.bounds.projected_gradient_norm(&x, &gradient);
+        let norm = self.bounds.projected_gradient_norm(&x, &model.gradient);
         let kv = argmin::kv!("gradient_norm" => norm; "damping" => self.damping;);
-        let state = state.param(x).residuals(residuals).jacobian(jacobian).gradient(gradient).cost(cost);
-        Ok((state, Some(kv)))
+        Ok((model.into_state(state, x), Some(kv)))
     }
 
     fn terminate(&mut self, state: &LeastSquaresState) -> TerminationStatus {
         if let (Some(x), Some(g), Some(j)) = (state.get_param(), state.get_gradient(), state.get_jacobian()) {
             let residual_norm = (2.0 * state.cost).sqrt();
             if self.convergence.is_none()
+                && self.updates == 0
                 && self.gradient_cosine(x, g, j, residual_norm) <= self.tolerances.gradient
             {
                 self.convergence = Some(Convergence::Gradient);

@@ -203,10 +203,11 @@ fn digits(found: &[f64], certified: &[f64]) -> f64 {
 #[test]
 fn levenberg_marquardt_reaches_the_certified_values_from_both_starts() {
     for data in datasets() {
-        for start in &data.starts {
+        for (start, updates) in data.starts.iter().flat_map(|start| [(start, false), (start, true)]) {
             let parameters = unknowns(start);
             let problem = LeastSquares::new(&data, &parameters);
-            let result = Executor::new(problem, LevenbergMarquardt::new())
+            let solver = LevenbergMarquardt::new().with_secant_updates(updates);
+            let result = Executor::new(problem, solver)
                 .configure(|state| {
                     let x = parameters.variables(start).unwrap();
                     state.param(x).max_iters(2000)
@@ -217,9 +218,11 @@ fn levenberg_marquardt_reaches_the_certified_values_from_both_starts() {
             let b: Vec<f64> = parameters.values(x).unwrap().iter().map(|v| v.0).collect();
             let found = digits(&b, &data.certified);
             println!(
-                "{:?} from {start:?}: {found:.1} digits in {} iterations, {:?}",
+                "{:?} from {start:?}: {found:.1} digits in {} iterations, {} Jacobians{}, {:?}",
                 data.model,
                 result.state.get_iter(),
+                result.problem.counts["jacobian_count"],
+                if updates { " and updates of them" } else { "" },
                 result.solver.convergence()
             );
             assert!(found > 8.0, "{:?} from {start:?}: {b:?}", data.model);

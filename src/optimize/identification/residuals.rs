@@ -128,6 +128,12 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         self.fitted_residuals_with_jacobian(parameters, substeps)
     }
 
+    /// That of motions is; with starts that are estimated the residuals already need most of it.
+    fn has_costly_jacobian(&self) -> bool {
+        let has_motion = self.measurements.iter().any(|measurement| measurement.windows() > 0);
+        has_motion && self.estimated_starts()[0] == 0
+    }
+
     fn eliminated(&self) -> usize {
         self.measurements.iter().map(|m| m.windows() * m.estimated_directions()).sum()
     }

@@ -101,17 +101,61 @@ fn powell_singular_function_goes_to_its_minimum() {
 
 #[test]
 fn active_bounds_give_the_constrained_minimum() {
-    // On x₀ ≤ 0.5 the minimum of Rosenbrock's function is (0.5, 0.25).
-    let solver = LevenbergMarquardt::new().with_bounds(vec![-2.0, -2.0], vec![0.5, 2.0]).unwrap();
-    let (state, solver) = solve(rosenbrock(), solver, &[-1.2, 1.0]);
-    let x = state.get_param().unwrap();
-    assert!(x[0] == 0.5 && (x[1] - 0.25).abs() < 1e-12, "{x:?}");
-    assert!(solver.convergence().is_some());
-    // A start outside is moved inside, and a bound that holds at first is left again.
-    let solver = LevenbergMarquardt::new().with_bounds(vec![-5.0, 0.9], vec![5.0, 5.0]).unwrap();
-    let (state, _) = solve(rosenbrock(), solver, &[0.5, -3.0]);
-    let x = state.get_param().unwrap();
-    assert!((x[0] - 1.0).abs() < 1e-10 && (x[1] - 1.0).abs() < 1e-10, "{x:?}");
+    for updates in [false, true] {
+        let solver = LevenbergMarquardt::new().with_secant_updates(updates);
+        // On x₀ ≤ 0.5 the minimum of Rosenbrock's function is (0.5, 0.25).
+        let bounded = solver.clone().with_bounds(vec![-2.0, -2.0], vec![0.5, 2.0]).unwrap();
+        let (state, bounded) = solve(rosenbrock(), bounded, &[-1.2, 1.0]);
+        let x = state.get_param().unwrap();
+        assert!(x[0] == 0.5 && (x[1] - 0.25).abs() < 1e-12, "{x:?}");
+        assert!(bounded.convergence().is_some());
+        // A start outside is moved inside, and a bound that holds at first is left again.
+        let bounded = solver.with_bounds(vec![-5.0, 0.9], vec![5.0, 5.0]).unwrap();
+        let (state, _) = solve(rosenbrock(), bounded, &[0.5, -3.0]);
+        let x = state.get_param().unwrap();
+        assert!((x[0] - 1.0).abs() < 1e-10 && (x[1] - 1.0).abs() < 1e-10, "{x:?}");
+    }
+}
+
+/// Sums of decaying waves at forty times, of four parameters.
+fn waves(x: &[f64]) -> Vec<f64> {
+    let at = |t: f64| x[0] * (-x[1] * t).exp() * (x[2] * t).cos() + x[3] * t;
+    (0..40)
+        .map(|k| 0.1 * f64::from(k))
+        .map(|t| at(t) - 1.5 * (-0.4 * t).exp() * (2.0 * t).cos() - 0.3 * t)
+        .collect()
+}
+
+fn jacobian_of_waves(x: &[f64]) -> DMatrix<f64> {
+    DMatrix::from_fn(40, 4, |k, column| {
+        let t = 0.1 * k as f64;
+        let (decay, wave) = ((-x[1] * t).exp(), x[2] * t);
+        match column {
+            0 => decay * wave.cos(),
+            1 => -t * x[0] * decay * wave.cos(),
+            2 => -t * x[0] * decay * wave.sin(),
+            _ => t,
+        }
+    })
+}
+
+#[test]
+fn secant_updates_come_to_the_same_minimum_with_fewer_jacobians() {
+    let [plain, updated] = [false, true].map(|updates| {
+        // Noise of a hundredth keeps the residuals from vanishing.
+        let measured =
+            |x: &[f64]| waves(x).iter().enumerate().map(|(k, r)| r + 0.01 * (7.0 * k as f64).sin()).collect();
+        let solver = LevenbergMarquardt::new().with_secant_updates(updates);
+        let executor = Executor::new(Functions(measured, jacobian_of_waves), solver)
+            .configure(|state| state.param(vec![1.0, 0.2, 1.7, 0.0]).max_iters(200));
+        let result = executor.run().unwrap();
+        assert!(result.solver.convergence().is_some());
+        let gradient = result.state.get_gradient().unwrap().iter().map(|g| g * g).sum::<f64>().sqrt();
+        assert!(gradient < 1e-8, "{gradient:e}");
+        (result.state.get_param().unwrap().clone(), result.problem.counts["jacobian_count"])
+    });
+    assert!(plain.0.iter().zip(&updated.0).all(|(a, b)| (a - b).abs() < 1e-9), "{plain:?} {updated:?}");
+    assert!(2 * updated.1 <= plain.1, "{plain:?} {updated:?}");
 }
 
 proptest! {
@@ -163,10 +207,13 @@ fn trial_points_without_a_value_are_stepped_back_from() {
 
 #[test]
 fn a_wrong_jacobian_is_reported_and_not_called_converged() {
-    let problem =
-        Functions(|x: &[f64]| vec![x[0] * x[0] + 1.0], |x: &[f64]| DMatrix::from_element(1, 1, -2.0 * x[0]));
-    let (state, solver) = solve(problem, LevenbergMarquardt::new(), &[3.0]);
+    let problem = || {
+        Functions(|x: &[f64]| vec![x[0] * x[0] + 1.0], |x: &[f64]| DMatrix::from_element(1, 1, -2.0 * x[0]))
+    };
+    let (state, solver) = solve(problem(), LevenbergMarquardt::new(), &[3.0]);
     assert_eq!(solver.convergence(), None);
+    let updating = LevenbergMarquardt::new().with_secant_updates(true);
+    assert_eq!(solve(problem(), updating, &[3.0]).1.convergence(), None);
     let reason = state.get_termination_reason().unwrap().text().to_string();
     assert!(reason.contains("Jacobian is wrong"), "{reason}");
 }
