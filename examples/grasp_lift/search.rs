@@ -5,7 +5,6 @@ use std::sync::Mutex;
 
 use argmin::core::{CostFunction, Error, Executor};
 use argmin::solver::neldermead::NelderMead;
-use isobar::multibody::NoForces;
 use isobar::optimize::objective::Objective;
 use isobar::optimize::trajectory::TrajectoryProblem;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
@@ -13,7 +12,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The problem that all methods solve.
-pub type Problem<'a> = TrajectoryProblem<'a, NoForces, Objective>;
+pub type Problem<'a> = TrajectoryProblem<'a, Objective>;
 
 /// The lowest cost so far after each rollout.
 pub type History = Vec<f64>;

@@ -23,7 +23,7 @@ use law::{GAINS, PushLaw, SEEN, Task};
 use nalgebra::Vector3;
 
 type Failure = Box<dyn std::error::Error>;
-type Problem<'a> = TrajectoryProblem<'a, PushLaw, Objective>;
+type Problem<'a> = TrajectoryProblem<'a, Objective>;
 
 const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/push_box/scene.toml");
 /// The boxes stand this far apart, m, and so do their targets.

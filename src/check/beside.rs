@@ -6,7 +6,7 @@ use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
 use super::sides::Side;
 use super::varied::{CheckedValue, Varied, step_scale};
-use crate::multibody::{AppliedForces, Parameter, TANGENT_DIMENSION};
+use crate::multibody::{Parameter, TANGENT_DIMENSION};
 use crate::rollout::SimulationError;
 
 /// How far beside a kink a derivative is checked again, one after the other, as parts of the
@@ -24,7 +24,7 @@ const SAME: f64 = 1e-3;
 /// The golden ratio's fraction, whose multiples are spread evenly.
 pub(super) const SPREAD: f64 = 0.618_033_988_749_894_9;
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// Settles what is rounding, and then what is beside kinks.
     pub(super) fn settle(
         &self,

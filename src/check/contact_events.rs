@@ -168,10 +168,10 @@ impl Watch {
 
     /// The events of a step of fixed length, which left its contacts in `workspace`, and the states at its stages
     /// in `tape` if it is a Runge–Kutta step.
-    pub fn of_fixed_step<A>(
+    pub fn of_fixed_step(
         &mut self,
         method: Integrator,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         after: &State,
         workspace: &StepWorkspace,
         tape: &Tape,
@@ -243,7 +243,7 @@ impl Watch {
 fn joint_laws(model: &Model, state: &State, v: &[f64], dt: f64, commands: &[f64], events: &mut StepEvents) {
     let commands = &commands[..model.command_dimension().min(commands.len())];
     let mut law_number = 0;
-    model.for_each_joint_law(commands, |at, law| {
+    model.for_each_joint_law(commands, &mut |at, law| {
         let q = state.joints.q[at.q] + v[at.v] * dt;
         let slopes = law.slopes(|law, q, v| law.force(q, v), q, v[at.v]);
         let follows = slopes.iter().fold(0, |bits, slope| 2 * bits + u64::from(*slope != 0.0));

@@ -4,10 +4,10 @@
 use super::beside::SPREAD;
 use super::scene::SceneCheck;
 use super::way_derivatives::Weighted;
-use crate::multibody::{AppliedForces, LoadPart, Parameter};
+use crate::multibody::{LoadPart, Parameter};
 use crate::rollout::{Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient};
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// The coordinates of up to `count` vertices of each geometry's mesh, as many extents, and the values at as many
     /// knots of each load: of all that a sum of the final state's components depends on, in the order of how much it
     /// does, the first and others at even distances.

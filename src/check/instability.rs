@@ -3,7 +3,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::multibody::{AppliedForces, DifferentiatedModel, Model, TANGENT_DIMENSION};
+use crate::multibody::{DifferentiatedModel, Model, TANGENT_DIMENSION};
 use crate::rollout::{Rollout, SimulationError};
 use crate::step::{DerivativeWorkspace, Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
@@ -40,9 +40,7 @@ impl Instability {
 /// The first step of an explicit method that is not stable, of a rollout of whole steps.
 ///
 /// The growth is the largest magnitude of an eigenvalue of the step's derivative, by powers.
-pub(super) fn first_instability<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
-) -> Result<Option<Instability>, SimulationError> {
+pub(super) fn first_instability(rollout: &Rollout<'_>) -> Result<Option<Instability>, SimulationError> {
     let Rollout { model, applied, settings, .. } = *rollout;
     let controls = rollout.control_rows()?;
     let steps = settings.schedule(rollout.until)?.steps();
@@ -50,8 +48,12 @@ pub(super) fn first_instability<A: AppliedForces>(
     if !matches!(method, Integrator::SemiImplicitEuler) && !method.is_runge_kutta() {
         return Ok(None);
     }
-    let differentiated =
-        DifferentiatedModel::new(model, &[], applied.dependence(), applied.control_dimension())?;
+    let differentiated = DifferentiatedModel::new(
+        model,
+        &[],
+        applied.differentiable().force_dependence(),
+        applied.controls(),
+    )?;
     let (mut workspace, mut derivatives) = (StepWorkspace::default(), DerivativeWorkspace::default());
     let mut tape = Tape::default();
     let mut state = rollout.start();

@@ -6,7 +6,7 @@ use super::contact_events::{Event, described};
 use super::samples::Sampled;
 use super::scene::{Quantities, SceneCheck};
 use super::varied::{CheckedValue, Varied, settings_for};
-use crate::multibody::AppliedForces;
+
 use crate::rollout::SimulationError;
 
 /// What differences are limited by along one parameter, for each quantity.
@@ -28,7 +28,7 @@ pub(super) struct Surroundings {
     limits: Option<Limits>,
 }
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// Evaluates the quantities around a parameter's value.
     pub(super) fn surroundings(
         &self,
@@ -93,7 +93,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
     /// The quantities with a parameter at a value; none where a step fails.
     fn values_or_none(&self, varied: Varied, value: f64) -> Result<Quantities<f64>, SimulationError> {
-        match self.evaluate(&[(varied, value)]) {
+        match self.evaluate(self.applied, &[(varied, value)]) {
             Err(error) if error.is_failed_step() => Ok(Vec::new()),
             outcome => outcome,
         }

@@ -4,14 +4,14 @@ use super::comparison::CheckSettings;
 use super::scene::SceneCheck;
 use super::varied::{CheckedValue, Varied, step_scale};
 use crate::contact::MaterialParameter;
-use crate::multibody::{AppliedForces, Parameter, StopNumber};
+use crate::multibody::{Parameter, StopNumber};
 use crate::rollout::SimulationError;
 
 /// Value at which a dissipation or a friction that is 0 is checked instead, so that differences
 /// can go to both sides: s/m (s) and 1.
 const INSTEAD_OF_ZERO: f64 = 0.1;
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// All parameters of the model and its contact, the time step, those of places and meshes that are asked for, then the control values.
     pub(super) fn parameters(&self, settings: &CheckSettings) -> Result<Vec<CheckedValue>, SimulationError> {
         let (model, controls) = (self.model, self.controls);

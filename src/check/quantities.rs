@@ -3,12 +3,12 @@
 use nalgebra::Vector3;
 
 use super::scene::SceneCheck;
-use crate::multibody::{AppliedForces, State, TANGENT_DIMENSION};
+use crate::multibody::{State, TANGENT_DIMENSION};
 
 /// Names of a body's four tangent vectors, in their order.
 const VECTORS: [&str; TANGENT_DIMENSION / 3] = ["orientation", "position", "angular velocity", "velocity"];
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// How many steps a quantity comes after.
     pub fn steps_before(&self, quantity: usize) -> usize {
         let wrenches = 2 * self.pairs.len();

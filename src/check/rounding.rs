@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::comparison::{Comparison, Verdict};
 use super::scene::{CHUNK, Quantities, SceneCheck};
 use super::varied::CheckedValue;
-use crate::multibody::AppliedForces;
+
 use crate::rollout::SimulationError;
 
 /// A sensitivity below this part of the vector's largest is the rounding of sums that cancel.
@@ -96,7 +96,7 @@ fn settle_rounding(c: &mut Comparison, rounds: f64, Limits { known, .. }: Limits
     }
 }
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// The largest sensitivity of each component to one of the parameters: its derivative times the
     /// parameter's scale.
     pub(super) fn largest_sensitivities(

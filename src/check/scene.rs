@@ -9,7 +9,7 @@ use super::report::GradientReport;
 use super::tight::tightest_first;
 use super::varied::{CheckedValue, JointPart, Varied, joint_parts};
 use crate::multibody::{
-    AppliedForces, BodyPair, DifferentiatedModel, GeometryPair, Model, PairWorkspace, State, seeded,
+    BodyPair, DifferentiatedModel, ForcesIn, GeometryPair, Model, PairWorkspace, State, seeded,
 };
 use crate::rollout::{Controls, Rollout, SimulationError, SimulationSettings, checked_step_into, failed};
 use crate::scalar::{DualArray, Scalar};
@@ -25,11 +25,11 @@ pub(super) type Quantities<T> = Vec<Vec<T>>;
 type VariedScene<T> = (Model<T>, State<T>, Controls<T>);
 
 /// A scene whose derivatives are checked.
-pub(super) struct SceneCheck<'a, A> {
+pub(super) struct SceneCheck<'a> {
     pub model: &'a Model,
     pub state: &'a State,
     pub time_step: f64,
-    pub applied: &'a A,
+    pub applied: &'a dyn ForcesIn<f64>,
     pub controls: &'a Controls,
     pub steps: usize,
     /// The coordinates of the joints.
@@ -76,8 +76,8 @@ pub(super) struct SceneCheck<'a, A> {
 ///
 /// # Errors
 /// The scene cannot be simulated at the values of its parameters or near them.
-pub fn check_scene<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub fn check_scene(
+    rollout: &Rollout<'_>,
     settings: &CheckSettings,
 ) -> Result<GradientReport, SimulationError> {
     let start = rollout.start();
@@ -100,13 +100,9 @@ pub fn check_scene<A: AppliedForces>(
     Ok(report)
 }
 
-impl<'a, A: AppliedForces> SceneCheck<'a, A> {
+impl<'a> SceneCheck<'a> {
     /// The check of a number of steps of a rollout, under its control values in them.
-    pub fn new(
-        rollout: &Rollout<'a, A>,
-        steps: usize,
-        controls: &'a Controls,
-    ) -> Result<Self, SimulationError> {
+    pub fn new(rollout: &Rollout<'a>, steps: usize, controls: &'a Controls) -> Result<Self, SimulationError> {
         let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
         let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
         for pair in &model.pairs {
@@ -130,7 +126,7 @@ impl<'a, A: AppliedForces> SceneCheck<'a, A> {
             instability: None,
         };
         check.substeps = check.substeps_from(state)?;
-        check.reference = check.simulated(model, state, controls)?;
+        check.reference = check.simulated(applied, model, state, controls)?;
         let method = SimulationSettings { integrator: check.method(), ..simulation };
         let until = steps as f64 * simulation.time_step;
         let tight = Rollout::new(model, state, method, until).under(applied).with_controls(controls);
@@ -139,9 +135,9 @@ impl<'a, A: AppliedForces> SceneCheck<'a, A> {
     }
 }
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// The same scene from another state.
-    pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s, A>, SimulationError> {
+    pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s>, SimulationError> {
         let mut check = SceneCheck {
             state,
             parts: self.parts.clone(),
@@ -152,7 +148,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             instability: self.instability.clone(),
             ..*self
         };
-        check.reference = check.simulated(self.model, state, self.controls)?;
+        check.reference = check.simulated(self.applied, self.model, state, self.controls)?;
         Ok(check)
     }
 
@@ -218,7 +214,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                     (*varied, DualArray::variable(*value + moved * self.scale_of(checked), i))
                 })
                 .collect();
-            let quantities = self.evaluate(&values)?;
+            let quantities = self.evaluate::<DualArray<CHUNK>>(self.applied.differentiable(), &values)?;
             let along = |i: usize| quantities.iter().map(|q| q.iter().map(|x| x.eps[i]).collect()).collect();
             claimed.extend((0..part.len()).map(along));
         }
@@ -249,7 +245,11 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     }
 
     /// Wrenches at the initial state, then the states after one step and after all.
-    pub fn evaluate<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<Quantities<T>, SimulationError> {
+    pub fn evaluate<T: Scalar>(
+        &self,
+        applied: &dyn ForcesIn<T>,
+        values: &[(Varied, T)],
+    ) -> Result<Quantities<T>, SimulationError> {
         let (model, state, controls) = self.varied(values)?;
         let mut quantities: Quantities<T> = Vec::new();
         let mut frames = Vec::new();
@@ -260,7 +260,9 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
             quantities.push(wrench.rotational.as_slice().to_vec());
             quantities.push(wrench.translational.as_slice().to_vec());
         }
-        for (reference, state) in self.reference.iter().zip(self.simulated(&model, &state, &controls)?) {
+        for (reference, state) in
+            self.reference.iter().zip(self.simulated(applied, &model, &state, &controls)?)
+        {
             let tangent = State::lift(reference).difference(&state);
             let (of_motion, of_bristles) = tangent.split_at(reference.motion_tangent_dimension());
             let (of_bodies, of_joints) = of_motion.split_at(reference.body_tangent_dimension());
@@ -275,6 +277,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
 
     fn simulated<T: Scalar>(
         &self,
+        applied: &dyn ForcesIn<T>,
         model: &Model<T>,
         state: &State<T>,
         controls: &Controls<T>,
@@ -282,7 +285,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
         let until = self.steps as f64 * self.time_step;
         let run = self.with_tightest(|integrator| {
             let settings = SimulationSettings { integrator, time_step: self.time_step };
-            let rollout = Rollout::new(model, state, settings, until).under(self.applied);
+            let rollout = Rollout::new(model, state, settings, until).under(applied);
             rollout.with_controls(controls).holding(&self.substeps).simulate()
         });
         let states = run?.states;
@@ -294,8 +297,12 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
     pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SimulationError> {
         let (model, state, controls) = self.varied(&[(varied, value)])?;
         let applied = self.applied;
-        let differentiated =
-            DifferentiatedModel::new(&model, &[], applied.dependence(), controls.dimension())?;
+        let differentiated = DifferentiatedModel::new(
+            &model,
+            &[],
+            applied.differentiable().force_dependence(),
+            controls.dimension(),
+        )?;
         let mut watch = Watch::default();
         self.with_tightest(|method| {
             let mut state = state.clone();
@@ -315,7 +322,7 @@ impl<A: AppliedForces> SceneCheck<'_, A> {
                 let mut of_step = StepEvents::default();
                 let mut after = State::default();
                 let (fixed, again) = (method.of_fixed_length(), &mut stages);
-                let mut look = |part: &StepProblem<'_, A>, after: &State, workspace: &StepWorkspace| {
+                let mut look = |part: &StepProblem<'_>, after: &State, workspace: &StepWorkspace| {
                     if fixed.is_runge_kutta() {
                         // It has been taken before, so that it does not fail.
                         let _ = fixed.step_taped(part, &differentiated, again, &mut tape);

@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, RowDVector};
 
 use super::scene::SceneCheck;
-use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter, State};
+use crate::multibody::{DifferentiatedModel, ModelGradient, Parameter, State};
 use crate::rollout::{
     DifferentiableLoss, LossGradient, LossWorkspace, Moment, MomentGradient, SimulationError,
     checked_step_taped,
@@ -41,9 +41,9 @@ fn not_differentiated(error: StepError, step: usize, time_step: f64) -> Simulati
     }
 }
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     fn differentiated(&self, parameters: &[Parameter]) -> Result<DifferentiatedModel<'_>, SimulationError> {
-        let dependence = self.applied.dependence();
+        let dependence = self.applied.differentiable().force_dependence();
         Ok(DifferentiatedModel::new(self.model, parameters, dependence, self.controls.dimension())?)
     }
 

@@ -12,7 +12,7 @@ use super::report::{GradientReport, ReportRow, Way, component_name};
 use super::scene::{CHUNK, SceneCheck};
 use super::varied::{CheckedValue, Varied};
 use super::way_derivatives::Weighted;
-use crate::multibody::{AppliedForces, Parameter};
+use crate::multibody::Parameter;
 use crate::rollout::{
     Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient, loss_gradient_forward,
 };
@@ -65,7 +65,7 @@ impl Rows {
     }
 }
 
-impl<A: AppliedForces> SceneCheck<'_, A> {
+impl SceneCheck<'_> {
     /// Compares the derivatives that every other way gives, and adds a row for the worst of those that
     /// disagree in each way. Where meshes are aligned ways may differ by which of several pieces of a function
     /// rounding lets them be on: what agrees at a start beside is not wrong, but undecided.

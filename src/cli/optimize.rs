@@ -20,7 +20,6 @@ use super::{Error, optimize_ensemble, print_motion_warnings};
 use crate::interruption;
 use crate::io::reference::FileKind;
 use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, policy_tables, write_atomically};
-use crate::multibody::NoForces;
 use crate::optimize::constraints::Constraint;
 use crate::optimize::data::DataError;
 use crate::optimize::multi_start::lowest;
@@ -78,7 +77,7 @@ struct OptimizeReport {
 const RESULTS: [&str; 5] = ["commands.toml", "policy.json", "trajectory.csv", "result.json", "run.json"];
 
 /// The problem of a file.
-pub(super) type Problem<'f> = TrajectoryProblem<'f, NoForces, Objective>;
+pub(super) type Problem<'f> = TrajectoryProblem<'f, Objective>;
 
 /// Optimizes, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {

@@ -1,13 +1,15 @@
 //! Forces that the user applies, and their derivatives with respect to state, control and parameters of
 //! the model, in dual numbers.
 
+use std::fmt;
+
 use super::force_dependence::{ForceDependence, StateDependence};
 use super::force_values::{
     AppliedColumn, AppliedWorkspace, ForceEntry, ForcePoint, Forces, Lifted, for_each_force,
 };
 use super::load_forces::for_each_load_derivative;
 use super::model::Model;
-use super::model_gradient::{DIRECTIONS, SeededModel};
+use super::model_gradient::{DIRECTIONS, SEEDS, STEP_SEEDS, SeededModel};
 use super::state::{BodyState, State, TANGENT_DIMENSION, for_each_tangent_chunk};
 use crate::scalar::{DualArray, Scalar};
 
@@ -92,6 +94,87 @@ pub trait AppliedForces: Sync {
     }
 }
 
+/// [`AppliedForces`] in one scalar, as an object: all of them are, in every scalar.
+///
+/// Steps and simulations take the user's forces in this form, so that they are compiled once and not once for each kind
+/// of forces.
+pub trait ForcesIn<T>: Sync {
+    /// [`AppliedForces::control_dimension`].
+    fn controls(&self) -> usize;
+
+    /// [`AppliedForces::apply`].
+    fn add_to(&self, model: &Model<T>, state: &State<T>, time: f64, control: &[T], forces: &mut Forces<T>);
+
+    /// The same forces with what their derivatives need.
+    fn differentiable(&self) -> &dyn DifferentiableForces;
+}
+
+impl<A: AppliedForces, T: Scalar> ForcesIn<T> for A {
+    fn controls(&self) -> usize {
+        self.control_dimension()
+    }
+
+    fn add_to(&self, model: &Model<T>, state: &State<T>, time: f64, control: &[T], forces: &mut Forces<T>) {
+        self.apply(model, state, time, control, forces);
+    }
+
+    fn differentiable(&self) -> &dyn DifferentiableForces {
+        self
+    }
+}
+
+impl<T> fmt::Debug for dyn ForcesIn<T> + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("forces")
+    }
+}
+
+/// [`AppliedForces`] as an object, with all that derivatives of steps ask of them: their values in the dual numbers that
+/// isobar itself works with, what they depend on, and their vector–Jacobian product.
+pub trait DifferentiableForces:
+    ForcesIn<f64>
+    + ForcesIn<DualArray<1>>
+    + ForcesIn<DualArray<SEEDS>>
+    + ForcesIn<DualArray<STEP_SEEDS>>
+    + ForcesIn<DualArray<DIRECTIONS>>
+{
+    /// [`AppliedForces::dependence`].
+    fn force_dependence(&self) -> ForceDependence;
+
+    /// [`AppliedForces::add_vjp`].
+    fn add_force_vjp(
+        &self,
+        at: &ForcePoint,
+        by_force: &Forces,
+        by_state: &mut [f64],
+        by_control: &mut [f64],
+        workspace: &mut AppliedWorkspace,
+    );
+}
+
+impl fmt::Debug for dyn DifferentiableForces + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("forces")
+    }
+}
+
+impl<A: AppliedForces> DifferentiableForces for A {
+    fn force_dependence(&self) -> ForceDependence {
+        self.dependence()
+    }
+
+    fn add_force_vjp(
+        &self,
+        at: &ForcePoint,
+        by_force: &Forces,
+        by_state: &mut [f64],
+        by_control: &mut [f64],
+        workspace: &mut AppliedWorkspace,
+    ) {
+        self.add_vjp(at, by_force, by_state, by_control, workspace);
+    }
+}
+
 /// No forces but gravity and contact.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoForces;
@@ -112,31 +195,31 @@ fn all_directions() -> [DualArray<DIRECTIONS>; TANGENT_DIMENSION] {
 /// Calls `visit` with every derivative of the model's loads and actuators on free bodies and of the user's forces that may
 /// not be zero: by what, and of which force.
 pub(crate) fn for_each_applied_derivative(
-    applied: &impl AppliedForces,
+    applied: &dyn DifferentiableForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
-    mut visit: impl FnMut(AppliedColumn, ForceEntry),
+    visit: &mut dyn FnMut(AppliedColumn, ForceEntry),
 ) {
-    for_each_load_derivative(at, &mut visit);
-    for_each_user_derivative(applied, at, workspace, &mut visit);
-    for_each_user_derivative_by_parameter(applied, at, workspace, |column, entry| {
+    for_each_load_derivative(at, visit);
+    for_each_user_derivative(applied, at, workspace, visit);
+    for_each_user_derivative_by_parameter(applied, at, workspace, &mut |column, entry| {
         visit(AppliedColumn::Parameter(column), entry);
     });
 }
 
 /// Calls `visit` with those of the user's forces with respect to state and control.
 fn for_each_user_derivative(
-    applied: &impl AppliedForces,
+    applied: &dyn DifferentiableForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
-    mut visit: impl FnMut(AppliedColumn, ForceEntry),
+    visit: &mut dyn FnMut(AppliedColumn, ForceEntry),
 ) {
     // There is a model in dual numbers unless the forces depend on neither state nor control.
     let Some(model) = at.model.constant() else { return };
     let Lifted { state, control, forces } = &mut workspace.directions;
     control.clear();
     control.extend(at.control.iter().map(|&c| DualArray::from(c)));
-    let dependence = applied.dependence().state;
+    let dependence = applied.force_dependence().state;
     let same_body = dependence == StateDependence::SameBody;
     if same_body {
         state.assign(at.state);
@@ -144,7 +227,7 @@ fn for_each_user_derivative(
             *body = BodyState::lift(real).moved(&all_directions());
         }
         forces.reset(model);
-        applied.apply(model, state, at.time, control, forces);
+        applied.add_to(model, state, at.time, control, forces);
         for k in 0..TANGENT_DIMENSION {
             for_each_force(forces, k, |entry| {
                 if let ForceEntry::Body(body, _) = entry
@@ -156,12 +239,12 @@ fn for_each_user_derivative(
         }
     }
     if dependence != StateDependence::None {
-        for_each_tangent_chunk(at.state, state, |state, directions| {
+        for_each_tangent_chunk(at.state, state, &mut |state, directions| {
             if same_body && directions.start < at.state.body_tangent_dimension() {
                 return;
             }
             forces.reset(model);
-            applied.apply(model, state, at.time, control, forces);
+            applied.add_to(model, state, at.time, control, forces);
             for (k, column) in directions.enumerate() {
                 for_each_force(forces, k, |entry| visit(AppliedColumn::State(column), entry));
             }
@@ -174,7 +257,7 @@ fn for_each_user_derivative(
             control[i] = DualArray::variable(at.control[i], i - first);
         }
         forces.reset(model);
-        applied.apply(model, state, at.time, control, forces);
+        applied.add_to(model, state, at.time, control, forces);
         for i in first..last {
             control[i] = DualArray::from(at.control[i]);
             for_each_force(forces, i - first, |entry| visit(AppliedColumn::Control(i), entry));
@@ -185,17 +268,17 @@ fn for_each_user_derivative(
 /// Calls `visit` with the derivatives of the user's forces through their dependence on the model:
 /// by which of [`ForcePoint::model`]'s parameters, and of which force.
 fn for_each_user_derivative_by_parameter(
-    applied: &impl AppliedForces,
+    applied: &dyn DifferentiableForces,
     at: &ForcePoint,
     workspace: &mut AppliedWorkspace,
-    mut visit: impl FnMut(usize, ForceEntry),
+    visit: &mut dyn FnMut(usize, ForceEntry),
 ) {
     let lifted = &mut workspace.seeds;
     for SeededModel { columns, model } in at.model.seen_by_forces() {
         lifted.set(at);
         let Lifted { state, control, forces } = lifted;
         forces.reset(model);
-        applied.apply(model, state, at.time, control, forces);
+        applied.add_to(model, state, at.time, control, forces);
         for (k, &column) in columns.iter().enumerate() {
             for_each_force(forces, k, |entry| visit(column, entry));
         }
@@ -204,14 +287,14 @@ fn for_each_user_derivative_by_parameter(
 
 /// [`AppliedForces::add_vjp`] in dual numbers.
 fn add_vjp_by_duals(
-    applied: &impl AppliedForces,
+    applied: &dyn DifferentiableForces,
     at: &ForcePoint,
     by_force: &Forces,
     by_state: &mut [f64],
     by_control: &mut [f64],
     workspace: &mut AppliedWorkspace,
 ) {
-    for_each_user_derivative(applied, at, workspace, |by_what, entry| {
+    for_each_user_derivative(applied, at, workspace, &mut |by_what, entry| {
         let along = entry.along(by_force);
         match by_what {
             AppliedColumn::State(k) => by_state[k] += along,
@@ -224,13 +307,13 @@ fn add_vjp_by_duals(
 /// Adds to `by_parameters` (one for each of [`ForcePoint::model`]'s parameters) the derivatives of one
 /// number through the dependence of the user's forces on the model.
 pub(super) fn add_vjp_by_parameters(
-    applied: &impl AppliedForces,
+    applied: &dyn DifferentiableForces,
     at: &ForcePoint,
     by_force: &Forces,
     by_parameters: &mut [f64],
     workspace: &mut AppliedWorkspace,
 ) {
-    for_each_user_derivative_by_parameter(applied, at, workspace, |column, entry| {
+    for_each_user_derivative_by_parameter(applied, at, workspace, &mut |column, entry| {
         by_parameters[column] += entry.along(by_force);
     });
 }

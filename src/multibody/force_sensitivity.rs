@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::applied_forces::{AppliedForces, add_vjp_by_parameters};
+use super::applied_forces::{DifferentiableForces, add_vjp_by_parameters};
 use super::broad_phase::BroadPhase;
 use super::contact_forces::shares;
 use super::contact_vjp::{PairCotangent, PairScratch, pair_cotangent};
@@ -45,7 +45,7 @@ impl ForceSensitivity {
     pub fn evaluate_vjp(
         &mut self,
         at: &ForcePoint,
-        applied: &impl AppliedForces,
+        applied: &dyn DifferentiableForces,
         by_force: &Forces,
         by_state: &mut [f64],
         by_control: &mut [f64],
@@ -111,14 +111,14 @@ impl ForceSensitivity {
     pub fn add_applied_vjp(
         &mut self,
         at: &ForcePoint,
-        applied: &impl AppliedForces,
+        applied: &dyn DifferentiableForces,
         by_force: &Forces,
         by_state: &mut [f64],
         by_control: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
         let (by_commands, by_user) = by_control.split_at_mut(at.commands.len());
-        for_each_load_derivative(at, |by_what, entry| {
+        for_each_load_derivative(at, &mut |by_what, entry| {
             let along = entry.along(by_force);
             match by_what {
                 AppliedColumn::State(k) => by_state[k] += along,
@@ -127,7 +127,7 @@ impl ForceSensitivity {
                 AppliedColumn::Control(_) => {}
             }
         });
-        applied.add_vjp(at, by_force, by_state, by_user, &mut self.applied);
+        applied.add_force_vjp(at, by_force, by_state, by_user, &mut self.applied);
         add_vjp_by_parameters(applied, at, by_force, &mut by_model.direct, &mut self.applied);
     }
 }
@@ -145,7 +145,7 @@ fn add_drives_vjp(
     by_model: &mut ModelGradient,
 ) {
     let nv = joints.v.len();
-    model.for_each_joint_law(commands, |at, law| {
+    model.for_each_joint_law(commands, &mut |at, law| {
         let by = law.slopes(|law, q, v| law.force(q, v), joints.q[at.q], joints.v[at.v]);
         // A coordinate that is driven has the same index in the tangent space as in v.
         by_joints[at.v] += by_force[at.v] * by[0];

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::applied_forces::AppliedForces;
+use super::applied_forces::ForcesIn;
 use super::broad_phase::BroadPhase;
 use super::contact_forces::{PairWorkspace, pair_wrench, shares};
 use super::force_values::Forces;
@@ -125,7 +125,7 @@ pub(crate) fn total_forces<'w, T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     time: f64,
-    applied: &impl AppliedForces,
+    applied: &dyn ForcesIn<T>,
     control: &[T],
     workspace: &'w mut ForceWorkspace<T>,
 ) -> (&'w Forces<T>, &'w mut JointKinematics<T>) {
@@ -143,13 +143,13 @@ pub(super) fn add_drives_and_applied<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     time: f64,
-    applied: &impl AppliedForces,
+    applied: &dyn ForcesIn<T>,
     commands: &[T],
     control: &[T],
     forces: &mut Forces<T>,
 ) {
     let JointState { q, v, .. } = &state.joints;
-    model.for_each_joint_law(commands, |at, law| forces.joints[at.v] += law.force(q[at.q], v[at.v]));
+    model.for_each_joint_law(commands, &mut |at, law| forces.joints[at.v] += law.force(q[at.q], v[at.v]));
     model.add_loads(state, time, commands, forces);
-    applied.apply(model, state, time, control, forces);
+    applied.add_to(model, state, time, control, forces);
 }

@@ -30,7 +30,7 @@ impl<T: Scalar> Model<T> {
 
 /// Calls `visit` with every derivative of [`Model::add_loads`] that may not be zero, by what and of which force: with
 /// respect to turns of the bodies, commands, and parameters. At a limit of effort they are one-sided.
-pub(super) fn for_each_load_derivative(at: &ForcePoint, mut visit: impl FnMut(AppliedColumn, ForceEntry)) {
+pub(super) fn for_each_load_derivative(at: &ForcePoint, visit: &mut dyn FnMut(AppliedColumn, ForceEntry)) {
     let model = at.model.model();
     for load in &model.loads {
         let Some(free) = model.free_index(load.body) else { continue };

@@ -54,7 +54,7 @@ pub mod tree;
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use actuator::{Actuator, Drive, DrivenCoordinate, Transmission};
 pub(crate) use applied_forces::for_each_applied_derivative;
-pub use applied_forces::{AppliedForces, NoForces};
+pub use applied_forces::{AppliedForces, DifferentiableForces, ForcesIn, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
 pub(crate) use broad_phase::BroadPhase;
 #[cfg(feature = "report")]

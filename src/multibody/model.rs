@@ -296,7 +296,7 @@ impl<T: Scalar> Model<T> {
     pub(crate) fn for_each_joint_law(
         &self,
         commands: &[T],
-        mut visit: impl FnMut(CoordinateIndices, JointLaw<T>),
+        visit: &mut dyn FnMut(CoordinateIndices, JointLaw<T>),
     ) {
         for (i, actuator) in self.actuators.iter().enumerate() {
             for at in actuator.coordinates() {

@@ -307,7 +307,7 @@ impl<T: Scalar> State<T> {
 pub(crate) fn for_each_tangent_chunk<const N: usize>(
     state: &State,
     lifted: &mut State<DualArray<N>>,
-    mut visit: impl FnMut(&State<DualArray<N>>, Range<usize>),
+    visit: &mut dyn FnMut(&State<DualArray<N>>, Range<usize>),
 ) {
     lifted.assign(state);
     let seeds: [DualArray<N>; N] = std::array::from_fn(|k| DualArray::variable(0.0, k));
@@ -318,7 +318,7 @@ pub(crate) fn for_each_tangent_chunk<const N: usize>(
         visit(lifted, first..first + TANGENT_DIMENSION);
         lifted.bodies[body] = constant;
     }
-    for_each_joint_chunk(state, lifted, &seeds, &mut visit);
+    for_each_joint_chunk(state, lifted, &seeds, visit);
     let first = state.motion_tangent_dimension();
     // Whole deflections at a time.
     let at_a_time = (N / DEFLECTION_DIMENSION).max(1);
@@ -343,7 +343,7 @@ fn for_each_joint_chunk<const N: usize>(
     state: &State,
     lifted: &mut State<DualArray<N>>,
     seeds: &[DualArray<N>; N],
-    visit: &mut impl FnMut(&State<DualArray<N>>, Range<usize>),
+    visit: &mut dyn FnMut(&State<DualArray<N>>, Range<usize>),
 ) {
     let (first, nv) = (state.body_tangent_dimension(), state.joints.v.len());
     if nv == 0 {
@@ -409,7 +409,7 @@ mod tests {
         let mut lifted = State::<DualArray<12>>::lift(&state);
         let mut seen = Vec::new();
         let constant = lifted.clone();
-        for_each_tangent_chunk(&state, &mut lifted, |seeded, directions| {
+        for_each_tangent_chunk(&state, &mut lifted, &mut |seeded, directions| {
             let change = State::lift(&state).difference(seeded);
             for (k, direction) in directions.clone().enumerate() {
                 for (row, x) in change.iter().enumerate() {

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::gaussian::gaussian;
 use super::solver::check_setting;
 use super::trajectory::TrajectoryProblem;
-use crate::multibody::AppliedForces;
 use crate::rollout::TrajectoryResiduals;
 
 /// A cost that several threads can evaluate at a time.
@@ -32,7 +31,7 @@ pub trait SharedCost: Sync {
     fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error>;
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> SharedCost for TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> SharedCost for TrajectoryProblem<'_, R> {
     fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
         self.cost_alone(x)
     }

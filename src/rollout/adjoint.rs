@@ -13,16 +13,16 @@ use super::moment::{Moment, MomentGradient, StepEnd};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
-use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, PairWorkspace, Parameter, State};
+use crate::multibody::{DifferentiatedModel, ModelGradient, PairWorkspace, Parameter, State};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepForces, StepProblem, StepWorkspace, Substep};
 
-impl<'a, A: AppliedForces> Rollout<'a, A> {
+impl<'a> Rollout<'a> {
     /// The model prepared for differentiation with respect to parameters.
     pub(super) fn differentiated(
         &self,
         parameters: &[Parameter],
     ) -> Result<DifferentiatedModel<'a>, SimulationError> {
-        let dependence = self.applied.dependence();
+        let dependence = self.applied.differentiable().force_dependence();
         Ok(DifferentiatedModel::new(self.model, parameters, dependence, self.controls.dimension())?)
     }
 }
@@ -106,9 +106,9 @@ pub struct LossGradient {
 /// assert!((gradient.by_initial[11] - 0.1).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn loss_gradient<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
-    loss: &impl DifferentiableLoss,
+pub fn loss_gradient(
+    rollout: &Rollout<'_>,
+    loss: &dyn DifferentiableLoss,
     parameters: &[Parameter],
     checkpoints: Checkpoints,
 ) -> Result<LossGradient, SimulationError> {
@@ -116,9 +116,9 @@ pub fn loss_gradient<A: AppliedForces>(
 }
 
 /// The same under feedback, which adds to the control values of the rollout.
-pub(super) fn loss_gradient_under<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
-    loss: &impl DifferentiableLoss,
+pub(super) fn loss_gradient_under(
+    rollout: &Rollout<'_>,
+    loss: &dyn DifferentiableLoss,
     parameters: &[Parameter],
     checkpoints: Checkpoints,
     feedback: &mut dyn Feedback,
@@ -135,10 +135,10 @@ pub(super) fn loss_gradient_under<A: AppliedForces>(
 }
 
 /// The same over a trajectory that was simulated before, all of whose states are at hand.
-pub(super) fn loss_gradient_over<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub(super) fn loss_gradient_over(
+    rollout: &Rollout<'_>,
     states: &[State],
-    loss: &impl DifferentiableLoss,
+    loss: &dyn DifferentiableLoss,
     parameters: &[Parameter],
 ) -> Result<LossGradient, SimulationError> {
     let schedule = rollout.schedule()?;
@@ -152,14 +152,14 @@ pub(super) fn loss_gradient_over<A: AppliedForces>(
 }
 
 /// The step of a rollout of this number, from a state, with the substeps that it had before.
-fn problem<'s, A>(
-    rollout: &Rollout<'s, A>,
+fn problem<'s>(
+    rollout: &Rollout<'s>,
     schedule: &[StepTime],
     controls: &'s Controls,
     known: &'s [Option<Vec<Substep>>],
     step: usize,
     state: &'s State,
-) -> StepProblem<'s, A> {
+) -> StepProblem<'s> {
     let Rollout { model, applied, .. } = *rollout;
     let StepTime { time, dt: time_step, .. } = schedule[step];
     let known = known.get(step).and_then(Option::as_deref);
@@ -168,8 +168,8 @@ fn problem<'s, A>(
 }
 
 /// A sweep backward over the steps of a rollout.
-struct Sweep<'a, A, L> {
-    rollout: &'a Rollout<'a, A>,
+struct Sweep<'a> {
+    rollout: &'a Rollout<'a>,
     schedule: &'a [StepTime],
     /// The control values of steps; with what feedback adds, of those that were taken.
     controls: Cow<'a, Controls>,
@@ -177,7 +177,7 @@ struct Sweep<'a, A, L> {
     /// Steps that were taken, some of them more than once.
     first_taken: usize,
     model: &'a DifferentiatedModel<'a>,
-    loss: &'a L,
+    loss: &'a dyn DifferentiableLoss,
     steps: StepWorkspace,
     derivatives: DerivativeWorkspace,
     losses: LossWorkspace,
@@ -196,12 +196,12 @@ struct Sweep<'a, A, L> {
     memory: CheckpointMemory,
 }
 
-impl<'a, A: AppliedForces, L: DifferentiableLoss> Sweep<'a, A, L> {
+impl<'a> Sweep<'a> {
     fn new(
-        rollout: &'a Rollout<'a, A>,
+        rollout: &'a Rollout<'a>,
         (schedule, controls): (&'a [StepTime], Cow<'a, Controls>),
         model: &'a DifferentiatedModel<'a>,
-        loss: &'a L,
+        loss: &'a dyn DifferentiableLoss,
         feedback: &'a mut dyn Feedback,
     ) -> Result<Self, SimulationError> {
         Ok(Self {

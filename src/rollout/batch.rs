@@ -11,7 +11,7 @@ use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::schedule::SimulationSettings;
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{AppliedForces, Model, Parameter, State, seeded};
+use crate::multibody::{ForcesIn, Model, Parameter, State, seeded};
 
 /// The initial state, parameters and controls of one rollout of a batch.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub struct BatchMember {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Batch<'a, A> {
+pub struct Batch<'a> {
     /// The model.
     pub model: &'a Model,
     /// Integrator and time step of all rollouts.
@@ -62,12 +62,12 @@ pub struct Batch<'a, A> {
     /// The time at which all rollouts end, s.
     pub until: f64,
     /// The user's forces.
-    pub applied: &'a A,
+    pub applied: &'a dyn ForcesIn<f64>,
     /// The members, one for each rollout.
     pub members: &'a [BatchMember],
 }
 
-impl<A: AppliedForces> Batch<'_, A> {
+impl Batch<'_> {
     /// Simulates every member.
     pub fn simulate(&self) -> Vec<Result<Trajectory, SimulationError>> {
         self.each(|rollout| rollout.simulate())
@@ -87,7 +87,7 @@ impl<A: AppliedForces> Batch<'_, A> {
 
     fn each<R: Send>(
         &self,
-        work: impl Fn(&Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
+        work: impl Fn(&Rollout<'_>) -> Result<R, SimulationError> + Sync,
     ) -> Vec<Result<R, SimulationError>> {
         self.each_numbered(|_, rollout| work(rollout))
     }
@@ -95,7 +95,7 @@ impl<A: AppliedForces> Batch<'_, A> {
     /// Does some work with the rollout of each member.
     fn each_numbered<R: Send>(
         &self,
-        work: impl Fn(usize, &Rollout<'_, A>) -> Result<R, SimulationError> + Sync,
+        work: impl Fn(usize, &Rollout<'_>) -> Result<R, SimulationError> + Sync,
     ) -> Vec<Result<R, SimulationError>> {
         let one = |(i, member): (usize, &BatchMember)| {
             let (model, initial) = if member.parameters.is_empty() {

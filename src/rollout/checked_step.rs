@@ -2,7 +2,7 @@
 
 use super::error::SimulationError;
 use super::schedule::StepTime;
-use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::multibody::{DifferentiatedModel, Model, State};
 use crate::scalar::Scalar;
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
 
@@ -22,9 +22,9 @@ pub(crate) fn not_differentiated(model: &Model, at: StepTime, error: StepError) 
 }
 
 /// A step of a simulation, into a state that is there already.
-pub(crate) fn checked_step_into<A: AppliedForces, T: Scalar>(
+pub(crate) fn checked_step_into<T: Scalar>(
     integrator: Integrator,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     number: usize,
     workspace: &mut StepWorkspace<T>,
     after: &mut State<T>,
@@ -35,9 +35,9 @@ pub(crate) fn checked_step_into<A: AppliedForces, T: Scalar>(
 }
 
 /// A step of a simulation.
-pub(crate) fn checked_step<A: AppliedForces, T: Scalar>(
+pub(crate) fn checked_step<T: Scalar>(
     integrator: Integrator,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     number: usize,
     workspace: &mut StepWorkspace<T>,
 ) -> Result<State<T>, SimulationError> {
@@ -47,9 +47,9 @@ pub(crate) fn checked_step<A: AppliedForces, T: Scalar>(
 }
 
 /// The same, with its tape.
-pub(crate) fn checked_step_taped<A: AppliedForces>(
+pub(crate) fn checked_step_taped(
     integrator: Integrator,
-    step: &StepProblem<'_, A>,
+    step: &StepProblem<'_>,
     number: usize,
     differentiated: &DifferentiatedModel<'_>,
     workspace: &mut StepWorkspace,
@@ -63,9 +63,9 @@ pub(crate) fn checked_step_taped<A: AppliedForces>(
 }
 
 /// Logs how a step went, number `number` of a simulation.
-fn log_step<A, T: Scalar>(
+fn log_step<T: Scalar>(
     integrator: Integrator,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     number: usize,
     workspace: &StepWorkspace<T>,
 ) {
@@ -97,8 +97,8 @@ fn log_step<A, T: Scalar>(
 }
 
 /// The failure of a step, number `number` of a simulation.
-pub(crate) fn failed<A, T: Scalar>(
-    step: &StepProblem<'_, A, T>,
+pub(crate) fn failed<T: Scalar>(
+    step: &StepProblem<'_, T>,
     number: usize,
     source: StepError,
 ) -> SimulationError {
@@ -107,8 +107,8 @@ pub(crate) fn failed<A, T: Scalar>(
 }
 
 /// Checks the state after a step, number `number` of a simulation.
-fn check_finite<A, T: Scalar>(
-    step: &StepProblem<'_, A, T>,
+fn check_finite<T: Scalar>(
+    step: &StepProblem<'_, T>,
     number: usize,
     after: &State<T>,
 ) -> Result<(), SimulationError> {

@@ -8,7 +8,7 @@ use super::feedback::{Controller, LoopMemory, LoopMoment, SampledController};
 use super::report::StepReport;
 use super::simulate::{Motion, Observer, Rollout, Trajectory};
 use super::watch::Watch;
-use crate::multibody::{AppliedForces, NoForces, State};
+use crate::multibody::State;
 use crate::scalar::Scalar;
 
 /// A rollout under controllers: what they command is added to the control values of the rollout, which may have none.
@@ -16,27 +16,27 @@ use crate::scalar::Scalar;
 /// Controllers sample at the beginning of steps; steps of any kind hold the commands constant, those whose error is
 /// controlled over all their substeps. See [`Controller`] for an example.
 #[derive(Debug)]
-pub struct ClosedLoop<'a, C, A = NoForces, T = f64> {
+pub struct ClosedLoop<'a, C, T = f64> {
     /// The rollout, and the control values that are added to.
-    pub rollout: Rollout<'a, A, T>,
+    pub rollout: Rollout<'a, T>,
     /// The controllers. Each observes the same state, and not what the others command.
     pub controllers: &'a [SampledController<C>],
     /// The parameters of all controllers, one controller after the other.
     pub parameters: &'a [T],
 }
 
-impl<C, A, T> Clone for ClosedLoop<'_, C, A, T> {
+impl<C, T> Clone for ClosedLoop<'_, C, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C, A, T> Copy for ClosedLoop<'_, C, A, T> {}
+impl<C, T> Copy for ClosedLoop<'_, C, T> {}
 
-impl<'a, C, A, T> ClosedLoop<'a, C, A, T> {
+impl<'a, C, T> ClosedLoop<'a, C, T> {
     /// A rollout under controllers with their parameters.
     pub fn new(
-        rollout: Rollout<'a, A, T>,
+        rollout: Rollout<'a, T>,
         controllers: &'a [SampledController<C>],
         parameters: &'a [T],
     ) -> Self {
@@ -44,7 +44,7 @@ impl<'a, C, A, T> ClosedLoop<'a, C, A, T> {
     }
 }
 
-impl<C: Controller, A: AppliedForces, T: Scalar> ClosedLoop<'_, C, A, T> {
+impl<C: Controller, T: Scalar> ClosedLoop<'_, C, T> {
     /// The states at all times, and the control values of every step, commands of controllers included. A rollout
     /// with these control values gives the same states.
     ///
@@ -130,7 +130,7 @@ impl<C: Controller, A: AppliedForces, T: Scalar> ClosedLoop<'_, C, A, T> {
     }
 }
 
-impl<C: Controller, A: AppliedForces> ClosedLoop<'_, C, A> {
+impl<C: Controller> ClosedLoop<'_, C> {
     /// Simulates, and keeps the states and what a [`Watch`] notices, up to the end or to a step that fails.
     pub fn motion(&self) -> Motion {
         let (mut trajectory, mut watch) = (Trajectory::empty(), Watch::default());

@@ -20,9 +20,7 @@ use super::feedback::{
 use super::loss::DifferentiableLoss;
 use super::loss_workspace::Direction;
 use super::simulate::Rollout;
-use crate::multibody::{
-    AppliedForces, Model, Parameter, SEEDS, SeededModel, State, for_each_tangent_chunk, seeded_models,
-};
+use crate::multibody::{Model, Parameter, SEEDS, SeededModel, State, for_each_tangent_chunk, seeded_models};
 use crate::scalar::DualArray;
 
 /// A loss over a rollout under controllers, and its gradient.
@@ -35,7 +33,7 @@ pub struct ClosedLoopGradient {
     pub by_controllers: Vec<f64>,
 }
 
-impl<C: Controller, A: AppliedForces> ClosedLoop<'_, C, A> {
+impl<C: Controller> ClosedLoop<'_, C> {
     /// The gradient of a loss with respect to the initial state, the control values of the rollout, the
     /// `parameters` of the model and those of the controllers, by the adjoint method.
     ///
@@ -105,10 +103,7 @@ struct LoopFeedback<'a, C> {
 }
 
 impl<'a, C: Controller> LoopFeedback<'a, C> {
-    fn new<A: AppliedForces>(
-        closed: &ClosedLoop<'a, C, A>,
-        parameters: &[Parameter],
-    ) -> Result<Self, SimulationError> {
+    fn new(closed: &ClosedLoop<'a, C>, parameters: &[Parameter]) -> Result<Self, SimulationError> {
         let Rollout { model, settings, .. } = closed.rollout;
         let observes = closed.controllers.iter().any(|c| !c.controller.observed().is_empty());
         let cotangent = |c: &SampledController<C>| MemoryCotangent {
@@ -204,7 +199,7 @@ impl<C: Controller> Feedback for LoopFeedback<'_, C> {
         let mut values = Vec::new();
         let free: Vec<usize> = model.free_bodies().map(|(body, ..)| body).collect();
         let (of_bodies, of_motion) = (before.body_tangent_dimension(), before.motion_tangent_dimension());
-        for_each_tangent_chunk(before, state, |state, directions| {
+        for_each_tangent_chunk(before, state, &mut |state, directions| {
             let moved = match directions.start {
                 first if first < of_bodies => Moved::Body(free[first / (of_bodies / free.len())]),
                 first if first < of_motion => Moved::Joints,

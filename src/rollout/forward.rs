@@ -14,7 +14,7 @@ use super::loss_workspace::LossWorkspace;
 use super::moment::{Moment, MomentGradient, StepEnd};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
-use crate::multibody::{AppliedForces, Parameter};
+use crate::multibody::Parameter;
 use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
 /// Computes the same as [`super::loss_gradient`], in forward mode: the derivative of the state with
@@ -25,8 +25,8 @@ use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 ///
 /// # Errors
 /// When the model does not have a parameter, or the simulation fails.
-pub fn loss_gradient_forward<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub fn loss_gradient_forward(
+    rollout: &Rollout<'_>,
     loss: &impl DifferentiableLoss,
     parameters: &[Parameter],
 ) -> Result<LossGradient, SimulationError> {

@@ -11,7 +11,7 @@ use super::loss::{DifferentiableLoss, TrajectoryResiduals};
 use super::loss_workspace::{LossWorkspace, Term};
 use super::moment::{Moment, MomentGradient, StepEnd};
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{AppliedForces, Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, ParameterError, State, seeded};
 use crate::scalar::{DualArray, Scalar};
 
 /// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
@@ -21,8 +21,8 @@ use crate::scalar::{DualArray, Scalar};
 /// A product with J costs a rollout in dual numbers with one direction, one with Jᵀ a backward
 /// sweep over the trajectory, which is kept.
 #[derive(Debug)]
-pub struct GaussNewton<'a, A, R> {
-    rollout: Rollout<'a, A>,
+pub struct GaussNewton<'a, R> {
+    rollout: Rollout<'a>,
     residuals: &'a R,
     parameters: Vec<Parameter>,
     controls: Cow<'a, Controls>,
@@ -32,13 +32,13 @@ pub struct GaussNewton<'a, A, R> {
     offsets: Vec<usize>,
 }
 
-impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
+impl<'a, R: TrajectoryResiduals> GaussNewton<'a, R> {
     /// Simulates, and evaluates the residuals.
     ///
     /// # Errors
     /// When the model does not have a parameter, or the simulation fails.
     pub fn new(
-        rollout: Rollout<'a, A>,
+        rollout: Rollout<'a>,
         residuals: &'a R,
         parameters: &[Parameter],
     ) -> Result<Self, SimulationError> {
@@ -54,7 +54,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
     /// # Panics
     /// When the trajectory does not have a state for every time of the rollout.
     pub fn over(
-        rollout: Rollout<'a, A>,
+        rollout: Rollout<'a>,
         residuals: &'a R,
         parameters: &[Parameter],
         trajectory: Trajectory,
@@ -120,7 +120,9 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
             .collect::<Result<Vec<_>, ParameterError>>()?;
         let (model, initial) = seeded(model, initial, &values)?;
         let controls = self.controls.map(|i, &u| Dual::new(u, [by_controls[i]]));
-        let rollout = Rollout::new(&model, &initial, settings, until).under(applied).with_controls(&controls);
+        let rollout = Rollout::new(&model, &initial, settings, until)
+            .under(applied.differentiable())
+            .with_controls(&controls);
         let (residuals, _) = residuals_of(&rollout, self.residuals, &rollout.simulate()?, &controls)?;
         Ok(residuals.iter().map(|r| r.eps[0]).collect())
     }
@@ -159,8 +161,8 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> GaussNewton<'a, A, R> {
 }
 
 /// All residuals over a trajectory, and where those of each step and of the end begin.
-fn residuals_of<A: AppliedForces, T: Scalar>(
-    rollout: &Rollout<'_, A, T>,
+fn residuals_of<T: Scalar>(
+    rollout: &Rollout<'_, T>,
     residuals: &impl TrajectoryResiduals,
     trajectory: &Trajectory<T>,
     controls: &Controls<T>,

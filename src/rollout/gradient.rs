@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::error::SimulationError;
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{AppliedForces, Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, ParameterError, State, seeded};
 use crate::scalar::DualArray;
 
 /// Parameters that one simulation carries at a time: enough to share the cost of the values, few
@@ -29,8 +29,8 @@ pub struct TrajectoryGradient {
 ///
 /// # Errors
 /// When the model does not have a parameter, or the simulation fails.
-pub fn trajectory_gradient<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub fn trajectory_gradient(
+    rollout: &Rollout<'_>,
     parameters: &[Parameter],
 ) -> Result<TrajectoryGradient, SimulationError> {
     let parts: Vec<(Trajectory, Vec<DMatrix<f64>>)> =
@@ -56,8 +56,8 @@ pub fn trajectory_gradient<A: AppliedForces>(
 }
 
 /// The trajectory and its derivatives with respect to at most [`CHUNK`] parameters.
-fn chunk_gradient<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+fn chunk_gradient(
+    rollout: &Rollout<'_>,
     chunk: &[Parameter],
 ) -> Result<(Trajectory, Vec<DMatrix<f64>>), SimulationError> {
     type Dual = DualArray<CHUNK>;
@@ -69,7 +69,9 @@ fn chunk_gradient<A: AppliedForces>(
         .collect::<Result<_, ParameterError>>()?;
     let (model, initial) = seeded(model, initial, &values)?;
     let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
-    let rollout = Rollout::new(&model, &initial, settings, until).under(applied).with_controls(&controls);
+    let rollout = Rollout::new(&model, &initial, settings, until)
+        .under(applied.differentiable())
+        .with_controls(&controls);
     let rollout = Rollout { substeps, ..rollout };
     let Trajectory { times, states } = rollout.simulate()?;
     let real: Vec<State> = states.iter().map(State::real).collect();

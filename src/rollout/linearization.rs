@@ -11,7 +11,7 @@ use super::loss::TrajectoryResiduals;
 use super::loss_workspace::Direction;
 use super::moment::{Moment, StepEnd};
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{AppliedForces, DIRECTIONS, Model, PairWorkspace, State, for_each_tangent_chunk};
+use crate::multibody::{DIRECTIONS, Model, PairWorkspace, State, for_each_tangent_chunk};
 use crate::step::{DerivativeWorkspace, StepForces, StepProblem, StepWorkspace, Tape};
 
 /// Residuals of one moment and their derivatives.
@@ -54,8 +54,8 @@ pub struct TrajectoryLinearization {
 ///
 /// # Panics
 /// When the trajectory is not that of the rollout.
-pub fn linearize<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub fn linearize(
+    rollout: &Rollout<'_>,
     residuals: &impl TrajectoryResiduals,
     trajectory: &Trajectory,
 ) -> Result<TrajectoryLinearization, SimulationError> {
@@ -123,14 +123,14 @@ fn residual_jacobian(
     if out.is_empty() {
         return (jacobian, None);
     }
-    for_each_tangent_chunk(moment.state, &mut state, |state, directions| {
+    for_each_tangent_chunk(moment.state, &mut state, &mut |state, directions| {
         out.clear();
         evaluate(&moment.lifted(model, state, &control, &end), &mut out);
         put(&mut jacobian.by_state, directions.start, directions.len(), &out);
     });
     let by_end = moment.step_end.filter(StepEnd::take_was_read).map(|of_step| {
         let mut by_end = DMatrix::zeros(out.len(), rows);
-        for_each_tangent_chunk(of_step.constant(), &mut end, |end, directions| {
+        for_each_tangent_chunk(of_step.constant(), &mut end, &mut |end, directions| {
             out.clear();
             evaluate(&moment.lifted(model, &state, &control, end), &mut out);
             put(&mut by_end, directions.start, directions.len(), &out);

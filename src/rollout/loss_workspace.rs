@@ -18,6 +18,23 @@ pub(super) trait Term {
     fn value<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T;
 }
 
+/// A [`Term`] in one scalar, as an object.
+pub(super) trait TermIn<T> {
+    /// [`Term::value`].
+    fn at(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T;
+}
+
+impl<L: Term, T: Scalar> TermIn<T> for L {
+    fn at(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
+        self.value(moment, residuals)
+    }
+}
+
+/// A [`Term`] as an object, so that its differentiation is compiled once.
+pub(super) trait DifferentiableTerm: TermIn<f64> + TermIn<Direction> + TermIn<Seed> {}
+
+impl<L: Term> DifferentiableTerm for L {}
+
 /// A moment in scalars that carry derivatives.
 #[derive(Debug)]
 struct Lifted<T> {
@@ -64,7 +81,7 @@ impl LossWorkspace {
         &mut self,
         moment: &Moment,
         by: &mut MomentGradient,
-        term: &impl Term,
+        term: &dyn DifferentiableTerm,
     ) -> f64 {
         let Self { model, lifted: Lifted { state, end, control, residuals }, .. } = self;
         let model = &*model;
@@ -75,9 +92,9 @@ impl LossWorkspace {
             of_step.take_was_read();
         }
         let mut along = |state: &State<Direction>, control: &[Direction], end: &State<Direction>| {
-            term.value(&moment.lifted(model, state, control, end), residuals).eps
+            term.at(&moment.lifted(model, state, control, end), residuals).eps
         };
-        for_each_tangent_chunk(moment.state, state, |state, directions| {
+        for_each_tangent_chunk(moment.state, state, &mut |state, directions| {
             let along = along(state, control, end);
             by.state[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
         });
@@ -93,13 +110,13 @@ impl LossWorkspace {
             out.iter_mut().zip(along).for_each(|(out, x)| *out += x);
         }
         if let Some(of_step) = moment.step_end.filter(StepEnd::take_was_read) {
-            for_each_tangent_chunk(of_step.constant(), end, |end, directions| {
+            for_each_tangent_chunk(of_step.constant(), end, &mut |end, directions| {
                 let along = along(state, control, end);
                 by.step_end[directions].iter_mut().zip(along).for_each(|(out, x)| *out += x);
             });
         }
         self.parameters.differentiate(moment, by.parameters, term);
-        term.value(moment, &mut self.residuals)
+        term.at(moment, &mut self.residuals)
     }
 
     /// Whether every derivative that was asked for was added.
@@ -147,7 +164,7 @@ impl ReadParameters {
     }
 
     /// Adds the derivatives of a term with respect to parameters.
-    fn differentiate(&mut self, moment: &Moment, by: &mut [f64], term: &impl Term) {
+    fn differentiate(&mut self, moment: &Moment, by: &mut [f64], term: &dyn DifferentiableTerm) {
         let Self { parameters, together, apart, failed, lifted } = self;
         let Some((real, together)) = together else { return };
         lifted.state = State::lift(moment.state);
@@ -157,7 +174,7 @@ impl ReadParameters {
             lifted.end.assign(of_step.constant());
         }
         let Lifted { state, end, control, residuals } = lifted;
-        let mut along = |model| term.value(&moment.lifted(model, state, control, end), residuals).eps;
+        let mut along = |model| term.at(&moment.lifted(model, state, control, end), residuals).eps;
         if along(together).iter().all(|&eps| eps == 0.0) {
             return;
         }

@@ -10,7 +10,7 @@ use super::error::SimulationError;
 use super::report::{StepReport, TakenStep};
 use super::schedule::{SimulationSettings, StepSchedule, StepTime};
 use super::watch::{MotionWarning, Watch};
-use crate::multibody::{AppliedForces, Model, NoForces, State};
+use crate::multibody::{ForcesIn, Model, NoForces, State};
 use crate::scalar::Scalar;
 use crate::step::{StepProblem, StepWorkspace, Substep};
 
@@ -67,7 +67,7 @@ pub struct Trajectory<T = f64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Rollout<'a, A = NoForces, T = f64> {
+pub struct Rollout<'a, T = f64> {
     /// The model.
     pub model: &'a Model<T>,
     /// The state at time 0.
@@ -77,22 +77,22 @@ pub struct Rollout<'a, A = NoForces, T = f64> {
     /// The time at which the simulation ends, s.
     pub until: f64,
     /// The user's forces.
-    pub applied: &'a A,
+    pub applied: &'a dyn ForcesIn<T>,
     /// The control values of each step.
     pub controls: ControlSignal<'a, T>,
     /// The substeps of each error-controlled step, where they are held; `None` to find them.
     pub substeps: Option<&'a [Vec<Substep>]>,
 }
 
-impl<A, T> Clone for Rollout<'_, A, T> {
+impl<T> Clone for Rollout<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A, T> Copy for Rollout<'_, A, T> {}
+impl<T> Copy for Rollout<'_, T> {}
 
-impl<'a, T> Rollout<'a, NoForces, T> {
+impl<'a, T: Scalar> Rollout<'a, T> {
     /// A simulation from a state at time 0 until a time in s, without forces of the user's and
     /// without control values.
     pub fn new(model: &'a Model<T>, initial: &'a State<T>, settings: SimulationSettings, until: f64) -> Self {
@@ -101,12 +101,11 @@ impl<'a, T> Rollout<'a, NoForces, T> {
     }
 }
 
-impl<'a, A, T> Rollout<'a, A, T> {
+impl<'a, T> Rollout<'a, T> {
     /// The same rollout with these user forces instead of its own.
     #[must_use]
-    pub fn under<B>(self, applied: &'a B) -> Rollout<'a, B, T> {
-        let Self { model, initial, settings, until, controls, substeps, .. } = self;
-        Rollout { model, initial, settings, until, applied, controls, substeps }
+    pub fn under(self, applied: &'a dyn ForcesIn<T>) -> Self {
+        Self { applied, ..self }
     }
 
     /// The same rollout whose error-controlled steps have these substeps, a list for each step: of a changed
@@ -152,7 +151,7 @@ pub struct Motion {
 impl Motion {
     /// Simulates, and keeps the states and what a [`Watch`] notices, up to the end or to a step that
     /// fails.
-    pub fn of<A: AppliedForces>(rollout: &Rollout<'_, A>) -> Self {
+    pub fn of(rollout: &Rollout<'_>) -> Self {
         let (mut trajectory, mut watch) = (Trajectory::empty(), Watch::default());
         let outcome = rollout.for_each(|step| {
             watch.look(step);
@@ -170,7 +169,7 @@ impl Motion {
     }
 }
 
-impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
+impl<'a, T: Scalar> Rollout<'a, T> {
     /// The states at all times.
     ///
     /// # Errors
@@ -271,7 +270,7 @@ impl<'a, A: AppliedForces, T: Scalar> Rollout<'a, A, T> {
 
     /// Control values that the model's actuators and the user's forces take at each step.
     pub(super) fn control_dimension(&self) -> usize {
-        self.model.command_dimension() + self.applied.control_dimension()
+        self.model.command_dimension() + self.applied.controls()
     }
 
     /// Checks that the state and the control values fit the model, the user's forces and a number of

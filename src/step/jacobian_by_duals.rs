@@ -4,9 +4,7 @@ use nalgebra::DMatrix;
 
 use super::step_point::StepPoint;
 use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
-use crate::multibody::{
-    AppliedForces, Model, Parameter, ParameterError, STEP_SEEDS, SeededModel, State, seeded,
-};
+use crate::multibody::{Model, Parameter, ParameterError, STEP_SEEDS, SeededModel, State, seeded};
 use crate::scalar::DualArray;
 
 /// Directions that one dual step carries.
@@ -15,9 +13,9 @@ const CHUNK: usize = STEP_SEEDS;
 pub(super) type Dual = DualArray<CHUNK>;
 
 /// The derivatives of the state after a step, by `take`, which takes it in dual numbers.
-pub(super) fn jacobian_by_duals<A: AppliedForces>(
-    at: &StepPoint<'_, A>,
-    mut take: impl FnMut(&StepProblem<'_, A, Dual>) -> Result<State<Dual>, StepError>,
+pub(super) fn jacobian_by_duals(
+    at: &StepPoint<'_>,
+    mut take: impl FnMut(&StepProblem<'_, Dual>) -> Result<State<Dual>, StepError>,
 ) -> Result<StepJacobian, StepError> {
     let rows = at.before.tangent_dimension();
     let model = Model::<Dual>::lift(at.model.model());
@@ -72,9 +70,9 @@ pub(super) fn jacobian_by_duals<A: AppliedForces>(
 
 /// The derivatives of the state after a step with respect to the parameters that this is the way for
 /// ([`Parameter::takes_a_step`]): for each of them, one after the other, a number for each direction of the tangent space.
-pub(super) fn by_steps_in_duals<A: AppliedForces>(
+pub(super) fn by_steps_in_duals(
     integrator: Integrator,
-    at: &StepPoint<'_, A>,
+    at: &StepPoint<'_>,
     columns: &mut Vec<f64>,
 ) -> Result<(), StepError> {
     columns.clear();

@@ -32,7 +32,7 @@ use error_control::{Scratch, Search};
 use runge_kutta::Tableau;
 
 use crate::contact::ContactModel;
-use crate::multibody::{AppliedForces, ForceWorkspace, Model, State};
+use crate::multibody::{ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
 
 /// The methods that advance a state over a step of fixed length.
@@ -231,7 +231,7 @@ impl<T> StepWorkspace<T> {
 impl Integrator {
     /// Refuses lengths of a step that are not positive and finite, too few commands, bristles in steps that have none, and laws of
     /// the user's own in a convex contact model.
-    fn check<A, T: Scalar>(self, step: &StepProblem<'_, A, T>) -> Result<(), StepError> {
+    fn check<T: Scalar>(self, step: &StepProblem<'_, T>) -> Result<(), StepError> {
         let dt = step.time_step;
         if !(dt > 0.0 && dt.is_finite()) {
             return Err(StepError::TimeStep(dt));
@@ -269,9 +269,9 @@ impl Integrator {
     ///
     /// # Errors
     /// As of [`Self::step_into`].
-    pub fn step<A: AppliedForces, T: Scalar>(
+    pub fn step<T: Scalar>(
         self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         workspace: &mut StepWorkspace<T>,
     ) -> Result<State<T>, StepError> {
         let mut after = State::default();
@@ -290,9 +290,9 @@ impl Integrator {
     /// does not converge, if the model has pairs of rigid geometries that the method does not take, if its contact model is convex but the model has a law of the user's own, if the model
     /// has bristles but its contact model is another than Lagged, or if the state or the forces are not finite. Explicit methods do not check the latter and return a
     /// state that is not finite. The state is unspecified after an error.
-    pub fn step_into<A: AppliedForces, T: Scalar>(
+    pub fn step_into<T: Scalar>(
         self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         workspace: &mut StepWorkspace<T>,
         after: &mut State<T>,
     ) -> Result<(), StepError> {
@@ -308,9 +308,9 @@ impl Integrator {
     }
 
     /// [`Self::step_into`] of a step whose error is not controlled; such a step is not taken.
-    fn fixed_step_into<A: AppliedForces, T: Scalar>(
+    fn fixed_step_into<T: Scalar>(
         self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         workspace: &mut StepWorkspace<T>,
         after: &mut State<T>,
     ) -> Result<(), StepError> {

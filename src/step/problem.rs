@@ -1,12 +1,12 @@
 //! Step problems: everything that a step depends on.
 
 use super::Substep;
-use crate::multibody::{Model, NoForces, State};
+use crate::multibody::{ForcesIn, Model, NoForces, State};
 use crate::scalar::Scalar;
 
 /// A step to be taken: its initial state, its length, and the forces and controls that act during it.
 #[derive(Debug)]
-pub struct StepProblem<'a, A, T = f64> {
+pub struct StepProblem<'a, T = f64> {
     /// The model.
     pub model: &'a Model<T>,
     /// The state at its start.
@@ -16,7 +16,7 @@ pub struct StepProblem<'a, A, T = f64> {
     /// Its length, s, times the model's factor (see [`Parameter::TimeStep`](crate::multibody::Parameter::TimeStep)).
     pub time_step: f64,
     /// The user's forces.
-    pub applied: &'a A,
+    pub applied: &'a dyn ForcesIn<T>,
     /// Control values, constant during the step: the commands of the actuators, then those of the
     /// user's forces (see [`AppliedForces::control_dimension`]).
     ///
@@ -27,26 +27,25 @@ pub struct StepProblem<'a, A, T = f64> {
     pub substeps: Option<&'a [Substep]>,
 }
 
-impl<A, T> Clone for StepProblem<'_, A, T> {
+impl<T> Clone for StepProblem<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A, T> Copy for StepProblem<'_, A, T> {}
+impl<T> Copy for StepProblem<'_, T> {}
 
-impl<'a, T> StepProblem<'a, NoForces, T> {
+impl<'a, T: Scalar> StepProblem<'a, T> {
     /// A step at time 0 without forces of the user's and without control values.
     pub fn new(model: &'a Model<T>, state: &'a State<T>, time_step: f64) -> Self {
         Self { model, state, time: 0.0, time_step, applied: &NoForces, control: &[], substeps: None }
     }
 }
 
-impl<'a, A, T> StepProblem<'a, A, T> {
+impl<'a, T> StepProblem<'a, T> {
     /// The same step under other forces of the user's.
-    pub fn under<B>(self, applied: &'a B) -> StepProblem<'a, B, T> {
-        let Self { model, state, time, time_step, control, substeps, .. } = self;
-        StepProblem { model, state, time, time_step, applied, control, substeps }
+    pub fn under(self, applied: &'a dyn ForcesIn<T>) -> Self {
+        Self { applied, ..self }
     }
 
     /// How long the step is, s.

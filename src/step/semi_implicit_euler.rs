@@ -10,9 +10,9 @@ use super::joint_moves::move_vjp;
 use super::step_point::StepPoint;
 use crate::multibody::tree::{InertialMotion, InertialSensitivity};
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, BodyCotangent, BodyState, ForcePoint, ForceWorkspace, FoundSurfaces,
-    FreeMotion, FreeMotionSensitivity, JointAcceleration, MassProperties, State, TANGENT_DIMENSION,
-    add_link_mass, body_acceleration, body_acceleration_vjp, total_forces,
+    BodyAcceleration, BodyCotangent, BodyState, ForcePoint, ForceWorkspace, FoundSurfaces, FreeMotion,
+    FreeMotionSensitivity, JointAcceleration, MassProperties, State, TANGENT_DIMENSION, add_link_mass,
+    body_acceleration, body_acceleration_vjp, total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialForce, SpatialVelocity, rotation_exponential_jacobian};
@@ -34,8 +34,8 @@ impl<T> Default for Memory<T> {
 
 /// The state after a step: forces at the present state change the velocity, the new velocity
 /// changes the pose, the orientation by the exponential map.
-pub(super) fn step<A: AppliedForces, T: Scalar>(
-    step: &StepProblem<'_, A, T>,
+pub(super) fn step<T: Scalar>(
+    step: &StepProblem<'_, T>,
     workspace: &mut ForceWorkspace<T>,
     memory: &mut Memory<T>,
     after: &mut State<T>,
@@ -96,8 +96,8 @@ fn not_turning<T: Scalar>(body: &BodyState<T>) -> BodyState<T> {
 
 /// The vector–Jacobian product of a step. `surfaces` is where its contact surfaces lie, if it was
 /// taken with its tape.
-pub(super) fn vjp<A: AppliedForces>(
-    at: &StepPoint<'_, A>,
+pub(super) fn vjp(
+    at: &StepPoint<'_>,
     surfaces: Option<&FoundSurfaces>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,

@@ -1,11 +1,11 @@
 //! A step that was taken, at which derivatives are asked for.
 
 use super::StepProblem;
-use crate::multibody::{DifferentiatedModel, ForcePoint, State};
+use crate::multibody::{DifferentiableForces, DifferentiatedModel, ForcePoint, State};
 
 /// A step that was taken, at which derivatives are asked for: a [`StepProblem`] with its outcome.
 #[derive(Debug)]
-pub(super) struct StepPoint<'a, A> {
+pub(super) struct StepPoint<'a> {
     /// The model, with the parameters to differentiate with respect to.
     pub model: &'a DifferentiatedModel<'a>,
     pub before: &'a State,
@@ -15,29 +15,24 @@ pub(super) struct StepPoint<'a, A> {
     pub time_step: f64,
     /// How long it is, s: that times the model's factor.
     pub dt: f64,
-    pub applied: &'a A,
+    pub applied: &'a dyn DifferentiableForces,
     pub control: &'a [f64],
 }
 
-impl<A> Clone for StepPoint<'_, A> {
+impl Clone for StepPoint<'_> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A> Copy for StepPoint<'_, A> {}
+impl Copy for StepPoint<'_> {}
 
-impl<'a, A> StepPoint<'a, A> {
-    pub fn new(step: &StepProblem<'a, A>, after: &'a State, model: &'a DifferentiatedModel<'a>) -> Self {
+impl<'a> StepPoint<'a> {
+    pub fn new(step: &StepProblem<'a>, after: &'a State, model: &'a DifferentiatedModel<'a>) -> Self {
         let (StepProblem { state: before, time, time_step, applied, control, .. }, dt) =
             (*step, step.length());
+        let applied = applied.differentiable();
         Self { model, before, after, time, time_step, dt, applied, control }
-    }
-
-    /// The same step without its forces, for what does not evaluate them and is compiled once.
-    pub fn without_forces(&self) -> StepPoint<'a, ()> {
-        let Self { model, before, after, time, time_step, dt, control, .. } = *self;
-        StepPoint { model, before, after, time, time_step, dt, applied: &(), control }
     }
 
     /// The point at which forces are evaluated at a state and a time during the step.

@@ -10,7 +10,7 @@ use super::{
     Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, complementarity, radau, runge_kutta,
     semi_implicit_euler,
 };
-use crate::multibody::{AppliedForces, DifferentiatedModel, State};
+use crate::multibody::{DifferentiatedModel, ForcesIn, State};
 
 /// The tape of a step: its states, and the data needed to differentiate the step without taking it
 /// again.
@@ -53,9 +53,9 @@ impl Integrator {
     ///
     /// # Errors
     /// The errors of [`Self::step`].
-    pub fn step_taped<A: AppliedForces>(
+    pub fn step_taped(
         self,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
         tape: &mut Tape,
@@ -105,9 +105,9 @@ impl Integrator {
     /// # Errors
     /// When the balance of momentum is not finite at the state after the step, or the step cannot be taken again where
     /// that is needed.
-    pub fn tape<A: AppliedForces>(
+    pub fn tape(
         self,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         after: &State,
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
@@ -137,7 +137,7 @@ impl Integrator {
 }
 
 impl Tape {
-    fn start<A>(&mut self, integrator: Integrator, step: &StepProblem<'_, A>) {
+    fn start(&mut self, integrator: Integrator, step: &StepProblem<'_>) {
         self.integrator = integrator;
         (self.time, self.time_step, self.dt) = (step.time, step.time_step, step.length());
         self.control.clear();
@@ -149,9 +149,9 @@ impl Tape {
     }
 
     /// Writes down the outcome of the step that the workspace has just taken.
-    fn finish<A: AppliedForces>(
+    fn finish(
         &mut self,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         after: &State,
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
@@ -213,12 +213,13 @@ impl Tape {
     /// # Errors
     /// When an explicit step cannot be taken in dual numbers, or the model cannot be made with
     /// derivatives with respect to a parameter.
-    pub fn jacobian<A: AppliedForces>(
+    pub fn jacobian(
         &mut self,
         differentiated: &DifferentiatedModel<'_>,
-        applied: &A,
+        applied: &dyn ForcesIn<f64>,
         workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepError> {
+        let applied = applied.differentiable();
         let Self {
             integrator,
             time,
@@ -278,13 +279,14 @@ impl Tape {
     /// # Panics
     /// When `out.state` does not have [`State::tangent_dimension`] numbers, or `out.model` does
     /// not belong to the model.
-    pub fn vjp<A: AppliedForces>(
+    pub fn vjp(
         &mut self,
         differentiated: &DifferentiatedModel<'_>,
-        applied: &A,
+        applied: &dyn ForcesIn<f64>,
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
     ) {
+        let applied = applied.differentiable();
         let Self {
             integrator,
             time,

@@ -75,7 +75,7 @@ fn rollout<'a>(
     controls: &'a Controls,
     integrator: Integrator,
     steps: usize,
-) -> Rollout<'a, Pull> {
+) -> Rollout<'a> {
     let until = steps as f64 * TIME_STEP;
     Rollout {
         model,
@@ -103,7 +103,7 @@ fn exact(model: ContactModel) -> Integrator {
 }
 
 /// Central differences of the loss by a parameter, extrapolated to no step (Richardson).
-fn difference_by_parameter(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f64) -> f64 {
+fn difference_by_parameter(r: &Rollout<'_>, parameter: Parameter, scale: f64) -> f64 {
     let value = parameter.value(r.model).expect("exists");
     let loss = |x: f64| {
         let (model, initial) = seeded(r.model, r.initial, &[(parameter, x)]).expect("valid");
@@ -116,7 +116,7 @@ fn difference_by_parameter(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f
 
 /// The difference over steps of several sizes that changes least from one to the next: friction
 /// of velocity-level steps bends where slip begins, which some contact passes on the way.
-fn settled_difference(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f64, claimed: f64) -> f64 {
+fn settled_difference(r: &Rollout<'_>, parameter: Parameter, scale: f64, claimed: f64) -> f64 {
     let value = parameter.value(r.model).expect("exists");
     let loss = |x: f64| {
         let (model, initial) = seeded(r.model, r.initial, &[(parameter, x)]).expect("valid");
@@ -128,7 +128,7 @@ fn settled_difference(r: &Rollout<'_, Pull>, parameter: Parameter, scale: f64, c
 }
 
 /// The loss of a rollout, without any derivative.
-fn value_of(r: &Rollout<'_, Pull>) -> f64 {
+fn value_of(r: &Rollout<'_>) -> f64 {
     let trajectory = r.simulate().expect("simulates");
     let controls = r.control_rows().expect("times");
     let steps = trajectory.times.len() - 1;
@@ -252,7 +252,7 @@ fn whatever_is_kept_the_gradient_has_the_same_bits() {
     for integrator in INTEGRATORS.into_iter().chain(implicit) {
         let rollout_of = |controls, steps| rollout(&model, &initial, controls, integrator, steps);
         let (none, one) = (controls(0), controls(1));
-        let memory = |r: &Rollout<_>| {
+        let memory = |r: &Rollout<'_>| {
             let gradient = loss_gradient(r, &Task, &parameters, Checkpoints::All).expect("simulates");
             gradient.memory.bytes
         };

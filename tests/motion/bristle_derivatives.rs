@@ -270,7 +270,7 @@ fn loss_in<T: Scalar>(
     model: &Model<T>,
     initial: &State<T>,
     settings: SimulationSettings,
-    like: &Rollout<'_, Pull>,
+    like: &Rollout<'_>,
 ) -> T {
     let rows = like.control_rows().expect("settings");
     let controls = Controls::<T>::zeros(rows.steps(), rows.dimension());

@@ -123,7 +123,7 @@ fn controls(dimension: usize, steps: usize) -> Controls {
 
 /// The adjoint against the forward sweep and dual numbers, and some derivatives against differences, of a
 /// rollout whose steps have several substeps.
-fn check_gradients<A: AppliedForces>(rollout: &Rollout<'_, A>, parameters: &[Parameter], every: usize) {
+fn check_gradients(rollout: &Rollout<'_>, parameters: &[Parameter], every: usize) {
     let integrator = rollout.settings.integrator;
     let lengths = rollout.find_substeps().expect("simulates");
     assert!(lengths.iter().any(|list| list.len() > 1), "{integrator:?}: {lengths:?}");

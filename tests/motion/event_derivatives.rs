@@ -13,7 +13,7 @@ use isobar::Scene;
 use isobar::contact::{ContactGeometry, ContactSettings};
 use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
-use isobar::multibody::{AppliedForces, BodyGeometry, NamedMaterial, Parameter, State, seeded};
+use isobar::multibody::{BodyGeometry, NamedMaterial, Parameter, State, seeded};
 use isobar::rollout::{
     Checkpoints, Controls, Event, EventKind, EventLoss, EventMoment, Features, Rollout, SimulationError,
     SimulationSettings, event_gradients, event_loss_gradient,
@@ -43,8 +43,8 @@ impl EventLoss for Everything {
 }
 
 /// Forward and reverse mode against each other, and against differences of what is found at moved values.
-fn check<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+fn check(
+    rollout: &Rollout<'_>,
     kinds: &[EventKind],
     parameters: &[Parameter],
     every: usize,

@@ -11,8 +11,8 @@ use proptest::test_runner::RngSeed;
 use isobar::contact::{ContactModel, ContactSettings, DissipationModel, SurfaceRepresentation};
 use isobar::multibody::tree::JointKind;
 use isobar::multibody::{
-    AppliedForces, DifferentiatedModel, Model, ModelGradient, NoForces, Parameter, ParameterError, State,
-    seeded,
+    AppliedForces, DifferentiatedModel, ForcesIn, Model, ModelGradient, NoForces, Parameter, ParameterError,
+    State, seeded,
 };
 use isobar::scalar::DualArray;
 use isobar::step::{
@@ -29,9 +29,9 @@ fn integrators() -> impl Iterator<Item = Integrator> {
 }
 
 /// The derivative of a step taken in dual numbers, one direction at a time.
-fn jacobian_by_duals<A: AppliedForces>(
+fn jacobian_by_duals(
     integrator: Integrator,
-    step: &StepProblem<'_, A>,
+    step: &StepProblem<'_>,
     after: &State,
     parameters: &[Parameter],
 ) -> StepJacobian {
@@ -45,6 +45,7 @@ fn jacobian_by_duals<A: AppliedForces>(
         control: real_control,
         substeps,
     } = *step;
+    let applied = applied.differentiable();
     let column = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
         let step = StepProblem { model, state, time, time_step, applied, control, substeps };
         let found = integrator.step(&step, &mut StepWorkspace::default()).expect("step");
@@ -80,9 +81,9 @@ fn jacobian_by_duals<A: AppliedForces>(
 }
 
 /// A step with its derivative.
-fn with_jacobian<A: AppliedForces>(
+fn with_jacobian(
     integrator: Integrator,
-    step: &StepProblem<'_, A>,
+    step: &StepProblem<'_>,
     differentiated: &DifferentiatedModel<'_>,
 ) -> (State, StepJacobian) {
     let mut tape = Tape::default();
@@ -122,17 +123,22 @@ fn cancelled(by_parameters: &DMatrix<f64>, parameters: &[Parameter], k: usize) -
 
 /// The largest difference between wᵀ·J and the vector–Jacobian product of w, relative to the sum of
 /// the magnitudes that each number is summed from.
-pub fn worst_error<A: AppliedForces>(
+pub fn worst_error(
     integrator: Integrator,
     model: &Model,
     state: &State,
-    applied: &A,
+    applied: &dyn ForcesIn<f64>,
     control: &[f64],
     weights: &[f64],
 ) -> f64 {
     let parameters = parameters_of(model);
-    let differentiated = DifferentiatedModel::new(model, &parameters, applied.dependence(), control.len())
-        .expect("valid parameters");
+    let differentiated = DifferentiatedModel::new(
+        model,
+        &parameters,
+        applied.differentiable().force_dependence(),
+        control.len(),
+    )
+    .expect("valid parameters");
     let problem = StepProblem { model, state, time: 0.3, time_step: 1e-3, applied, control, substeps: None };
     let after = integrator.step(&problem, &mut StepWorkspace::default()).expect("step");
     let (mut tape, mut memory) = (Tape::default(), DerivativeWorkspace::default());

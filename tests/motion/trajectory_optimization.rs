@@ -111,7 +111,7 @@ fn craft_under(gravity: f64) -> (Model, State) {
 
 const ARRIVE: Arrive = Arrive { place: Vector3::new(0.6, 0.1, 0.3), effort: 0.3 };
 
-fn craft_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Thrusters, Arrive> {
+fn craft_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Arrive> {
     let settings = SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 0.02 };
     TrajectoryTask { model, initial, settings, until: 1.0, applied: &Thrusters, residuals: &ARRIVE }
 }
@@ -174,7 +174,7 @@ fn ball_on_table() -> (Model, State) {
     (model, State::of_bodies(vec![BodyState::at_rest(&at)]))
 }
 
-fn ball_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Push, Place> {
+fn ball_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Place> {
     // Rounding of the solution must not show in differences.
     let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
     let integrator = Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Lagged, tolerance });
@@ -207,8 +207,8 @@ fn settings(method: TrajectoryMethod) -> TrajectorySettings {
     TrajectorySettings { method, max_iterations: 500, cost_tolerance: Some(1e-11), initial_damping: None }
 }
 
-fn optimize<A: AppliedForces, R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, A, R>,
+fn optimize<R: TrajectoryResiduals>(
+    problem: &TrajectoryProblem<'_, R>,
     start: &[f64],
     method: TrajectoryMethod,
 ) -> TrajectoryOptimum {
@@ -217,11 +217,7 @@ fn optimize<A: AppliedForces, R: TrajectoryResiduals>(
 }
 
 /// The derivatives of a problem: adjoint, forward and staged against each other and differences.
-fn check_derivatives<A: AppliedForces, R: TrajectoryResiduals>(
-    task: TrajectoryTask<'_, A, R>,
-    start: &[f64],
-    tolerance: f64,
-) {
+fn check_derivatives<R: TrajectoryResiduals>(task: TrajectoryTask<'_, R>, start: &[f64], tolerance: f64) {
     for kind in KINDS {
         let m = start.len();
         let knots = ControlKnots::uniform(kind, 6, task.until).expect("valid");

@@ -4,7 +4,8 @@ use super::*;
 use crate::check::Verdict;
 use crate::contact::Material;
 use crate::multibody::{
-    AppliedWorkspace, Body, ForcePoint, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial,
+    AppliedForces, AppliedWorkspace, Body, ForcePoint, Forces, MassProperties, MassSource, ModelBuilder,
+    NamedMaterial,
 };
 use crate::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::{Matrix3, Vector3};

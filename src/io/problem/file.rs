@@ -117,7 +117,7 @@ impl ProblemFile {
     /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
     pub fn optimize(
         &self,
-        problem: &TrajectoryProblem<'_, NoForces, Objective>,
+        problem: &TrajectoryProblem<'_, Objective>,
         start: &[f64],
         checkpoints: Option<TrajectoryCheckpoints<CheckpointFile>>,
         progress: Option<ProgressObserver>,
@@ -149,7 +149,7 @@ impl ProblemFile {
     ///
     /// # Errors
     /// [`Self::load`] has found all errors already, unless something was changed since.
-    pub fn problem(&self) -> Result<TrajectoryProblem<'_, NoForces, Objective>, ProblemError> {
+    pub fn problem(&self) -> Result<TrajectoryProblem<'_, Objective>, ProblemError> {
         let task = TrajectoryTask {
             model: &self.scene.model,
             initial: &self.scene.state,

@@ -140,7 +140,7 @@ fn forces_have_the_derivatives_of_differences() {
             control: &[],
             surfaces: None,
         };
-        for_each_load_derivative(&point, |by_what, entry| {
+        for_each_load_derivative(&point, &mut |by_what, entry| {
             let column = match by_what {
                 AppliedColumn::State(k) => k,
                 AppliedColumn::Command(k) => TANGENT_DIMENSION + k,

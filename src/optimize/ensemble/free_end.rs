@@ -145,7 +145,7 @@ impl<'a, R: TrajectoryResiduals> LossToEnd<'a, R> {
 
     /// Its derivative with respect to the end, with the control values held, after the loss has been evaluated on a
     /// rollout.
-    pub fn by_end<A>(&self, rollout: &Rollout<'_, A>) -> Result<f64, SimulationError> {
+    pub fn by_end(&self, rollout: &Rollout<'_>) -> Result<f64, SimulationError> {
         type Dual = DualArray<1>;
         let Some(LastStep { states: [before, after], running }) = self.last.get() else { return Ok(0.0) };
         let Ending { time, steps, rest, step_length, .. } = *self.ending;

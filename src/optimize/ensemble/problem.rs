@@ -10,7 +10,7 @@ use super::design::Design;
 use super::free_end::{Ending, FreeEnd, LossToEnd};
 use super::risk::Risk;
 use super::variables::SharedVariables;
-use crate::multibody::{Model, NoForces, State};
+use crate::multibody::{Model, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::{EvaluationCounter, Evaluations};
 use crate::rollout::{
@@ -143,7 +143,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         };
         let until = ending.map_or(*until, Ending::last_step_end);
         let rollout = Rollout::new(model, initial, *settings, until).with_controls(&controls);
-        let closed = ClosedLoop::<'_, C, NoForces>::new(rollout, &member.controllers, &parameters);
+        let closed = ClosedLoop::<'_, C>::new(rollout, &member.controllers, &parameters);
         work(&closed, &values, ending).map_err(|error| match self.members.len() {
             1 => error.into(),
             _ => Error::msg(format!("{}: {error}", member.name)),

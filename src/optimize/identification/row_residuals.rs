@@ -48,7 +48,7 @@ pub(super) fn linear_residuals(
     type Direction = DualArray<TANGENT_DIMENSION>;
     let (mut lifted, measured) = (State::<Direction>::default(), State::lift(&state_of(recorded)));
     let (mut values, mut by_state) = (Vec::new(), DMatrix::zeros(0, 0));
-    for_each_tangent_chunk(&recorded_part(state), &mut lifted, |state, directions| {
+    for_each_tangent_chunk(&recorded_part(state), &mut lifted, &mut |state, directions| {
         let mut residuals = Vec::new();
         add_residuals(measured.difference(state), weights, loss, &mut residuals);
         values = residuals.iter().map(|r| r.re).collect();

@@ -8,7 +8,6 @@ use super::problem::TrajectoryProblem;
 use super::settings::TrajectorySettings;
 use super::{Evaluations, TrajectoryIteration};
 use crate::interruption;
-use crate::multibody::AppliedForces;
 use crate::optimize::bounds::projected_gradient_norm;
 use crate::optimize::checkpoint::{CheckpointStore, InvalidField, NoStore};
 use crate::optimize::constraints::{AugmentedLagrangian, Constraints, Multipliers};
@@ -89,12 +88,8 @@ struct Saved {
 ///
 /// # Errors
 /// The errors of [`optimize_trajectory`].
-pub fn optimize_constrained_trajectory<
-    A: AppliedForces,
-    R: TrajectoryResiduals,
-    T: CheckpointStore + 'static,
->(
-    problem: &TrajectoryProblem<'_, A, R>,
+pub fn optimize_constrained_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>(
+    problem: &TrajectoryProblem<'_, R>,
     constraints: &Constraints,
     start: &[f64],
     settings: &ConstrainedSettings,
@@ -166,8 +161,8 @@ fn told(constraints: &Constraints, state: &Saved) -> RoundProgress {
 
 /// The last round's optimum, with the cost and the iterations of all; where a run goes on that had made all its
 /// rounds, its variables as they were saved.
-fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, A, R>,
+fn optimum<R: TrajectoryResiduals>(
+    problem: &TrajectoryProblem<'_, R>,
     constraints: &Constraints,
     last: Option<TrajectoryOptimum>,
     state: Saved,
@@ -194,8 +189,8 @@ fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
 }
 
 /// One round: from the variables and multipliers of the state to the next.
-fn round<A: AppliedForces, R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, A, R>,
+fn round<R: TrajectoryResiduals>(
+    problem: &TrajectoryProblem<'_, R>,
     constraints: &Constraints,
     state: &mut Saved,
     settings: &ConstrainedSettings,
@@ -280,9 +275,9 @@ fn infeasible(constraints: &Constraints, state: &Saved) -> Termination {
 }
 
 /// The saved run, if there is one and it belongs to this problem.
-fn load<A: AppliedForces, R: TrajectoryResiduals, T: CheckpointStore>(
+fn load<R: TrajectoryResiduals, T: CheckpointStore>(
     checkpoints: &TrajectoryCheckpoints<T>,
-    problem: &TrajectoryProblem<'_, A, R>,
+    problem: &TrajectoryProblem<'_, R>,
     constraints: &Constraints,
 ) -> Result<Option<Saved>, Error> {
     let Some(text) = checkpoints.store.load()? else { return Ok(None) };
@@ -303,9 +298,9 @@ fn load<A: AppliedForces, R: TrajectoryResiduals, T: CheckpointStore>(
 }
 
 /// Whether a run on this problem can have come to what was saved.
-fn check<A: AppliedForces, R: TrajectoryResiduals>(
+fn check<R: TrajectoryResiduals>(
     saved: &Saved,
-    problem: &TrajectoryProblem<'_, A, R>,
+    problem: &TrajectoryProblem<'_, R>,
     constraints: &Constraints,
 ) -> Result<(), InvalidField> {
     let (lower, upper) = problem.bounds();

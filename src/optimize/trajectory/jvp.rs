@@ -3,10 +3,9 @@
 use argmin::core::Error;
 
 use super::problem::TrajectoryProblem;
-use crate::multibody::AppliedForces;
 use crate::rollout::{Controls, GaussNewton, TrajectoryResiduals};
 
-impl<A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> TrajectoryProblem<'_, R> {
     /// The derivatives of the residuals along a direction of the variables, by a rollout in dual numbers.
     ///
     /// # Errors

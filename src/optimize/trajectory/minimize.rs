@@ -14,7 +14,6 @@ use super::history::{History, Iterations, TrajectoryIteration, taken};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
 use super::staged::StagedTrajectory;
-use crate::multibody::AppliedForces;
 use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{CheckpointStore, NoStore, Resumable, RunCheckpoint};
 use crate::optimize::error::ProblemError;
@@ -64,9 +63,9 @@ pub struct TrajectoryCheckpoints<T> {
 }
 
 /// A trajectory problem by reference.
-struct Borrowed<'p, 'a, A, R>(&'p TrajectoryProblem<'a, A, R>);
+struct Borrowed<'p, 'a, R>(&'p TrajectoryProblem<'a, R>);
 
-impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for Borrowed<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> CostFunction for Borrowed<'_, '_, R> {
     type Param = Vec<f64>;
     type Output = f64;
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
@@ -74,7 +73,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for Borrowed<'_, '_,
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, R> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
@@ -82,7 +81,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, A, 
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Operator for Borrowed<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> Operator for Borrowed<'_, '_, R> {
     type Param = Vec<f64>;
     type Output = Vec<f64>;
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
@@ -90,7 +89,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> Operator for Borrowed<'_, '_, A, 
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Jacobian for Borrowed<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> Jacobian for Borrowed<'_, '_, R> {
     type Param = Vec<f64>;
     type Jacobian = DMatrix<f64>;
     fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
@@ -113,9 +112,9 @@ struct Run<T> {
 const TOLD_ITERATIONS: usize = 5;
 
 /// How a run ended: by a criterion, for want of iterations, or as what is around its end says.
-fn ending<A: AppliedForces, R: TrajectoryResiduals>(
+fn ending<R: TrajectoryResiduals>(
     ended: &Ended,
-    problem: &TrajectoryProblem<'_, A, R>,
+    problem: &TrajectoryProblem<'_, R>,
     tolerance: f64,
     history: &[TrajectoryIteration],
 ) -> Result<Termination, Error> {
@@ -137,10 +136,10 @@ fn ending<A: AppliedForces, R: TrajectoryResiduals>(
 }
 
 /// The result of a run, with the iterations that were written down.
-fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
+fn optimum<R: TrajectoryResiduals>(
     ended: Ended,
     ending: Termination,
-    problem: &TrajectoryProblem<'_, A, R>,
+    problem: &TrajectoryProblem<'_, R>,
     method: TrajectoryMethod,
     history: Vec<TrajectoryIteration>,
 ) -> Result<TrajectoryOptimum, Error> {
@@ -160,8 +159,8 @@ fn optimum<A: AppliedForces, R: TrajectoryResiduals>(
 
 impl<T: CheckpointStore + 'static> Run<T> {
     /// A run from these values at knots, and where its iterations are written down.
-    fn new<A: AppliedForces, R: TrajectoryResiduals>(
-        problem: &TrajectoryProblem<'_, A, R>,
+    fn new<R: TrajectoryResiduals>(
+        problem: &TrajectoryProblem<'_, R>,
         start: &[f64],
         settings: &TrajectorySettings,
         checkpoints: Option<TrajectoryCheckpoints<T>>,
@@ -273,8 +272,8 @@ impl<T: CheckpointStore + 'static> Run<T> {
 /// assert!(found.cost < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: CheckpointStore + 'static>(
-    problem: &TrajectoryProblem<'_, A, R>,
+pub fn optimize_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>(
+    problem: &TrajectoryProblem<'_, R>,
     start: &[f64],
     settings: &TrajectorySettings,
     checkpoints: Option<TrajectoryCheckpoints<T>>,
@@ -338,12 +337,8 @@ pub fn optimize_trajectory<A: AppliedForces, R: TrajectoryResiduals, T: Checkpoi
 /// # Errors
 /// The errors of [`optimize_trajectory`]; a method other than L-BFGS; smoothing settings that are not
 /// valid; or a sample that cannot be evaluated at the start.
-pub fn optimize_smoothed_trajectory<
-    A: AppliedForces,
-    R: TrajectoryResiduals,
-    T: CheckpointStore + 'static,
->(
-    problem: &TrajectoryProblem<'_, A, R>,
+pub fn optimize_smoothed_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>(
+    problem: &TrajectoryProblem<'_, R>,
     start: &[f64],
     smoothing: &SmoothingSettings,
     settings: &TrajectorySettings,
@@ -371,8 +366,8 @@ pub fn optimize_smoothed_trajectory<
 /// its result and does not affect the others.
 ///
 /// Each run counts its own evaluations; the problem's counter is not touched.
-pub fn optimize_trajectory_from<A: AppliedForces, R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, A, R>,
+pub fn optimize_trajectory_from<R: TrajectoryResiduals>(
+    problem: &TrajectoryProblem<'_, R>,
     starts: &[Vec<f64>],
     settings: &TrajectorySettings,
 ) -> Vec<Result<TrajectoryOptimum, Error>> {

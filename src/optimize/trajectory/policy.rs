@@ -5,11 +5,11 @@ use nalgebra::DMatrix;
 
 use super::problem::TrajectoryProblem;
 use super::staged::StagedTrajectory;
-use crate::multibody::{AppliedForces, State};
+use crate::multibody::State;
 use crate::optimize::ilqr::{StagedProblem, policy_around};
 use crate::rollout::{FeedbackStage, KnotFeedback, TrajectoryResiduals};
 
-impl<A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> TrajectoryProblem<'_, R> {
     /// The commands under these variables together with the feedback that the linear–quadratic problem around their
     /// motion has: what iLQR would roll out with. A controller that follows it decides each knot's values from the state
     /// at the beginning of its stage, within bounds; from the nominal start it commands the nominal values.

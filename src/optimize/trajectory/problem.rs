@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::control_range::ControlRange;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
-use crate::multibody::{AppliedForces, Model, State};
+use crate::multibody::{ForcesIn, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
     self, ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
@@ -19,7 +19,7 @@ use crate::rollout::{
 
 /// The motion, and the residuals that are to be small on it.
 #[derive(Debug)]
-pub struct TrajectoryTask<'a, A, R> {
+pub struct TrajectoryTask<'a, R> {
     /// The model.
     pub model: &'a Model,
     /// The state at time 0.
@@ -29,18 +29,18 @@ pub struct TrajectoryTask<'a, A, R> {
     /// The time at which the simulation ends, s.
     pub until: f64,
     /// The forces that controls act through, besides the model's actuators.
-    pub applied: &'a A,
+    pub applied: &'a dyn ForcesIn<f64>,
     /// The residuals, half of whose sum of squares is the cost.
     pub residuals: &'a R,
 }
 
-impl<A, R> Clone for TrajectoryTask<'_, A, R> {
+impl<R> Clone for TrajectoryTask<'_, R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
+impl<R> Copy for TrajectoryTask<'_, R> {}
 
 /// The problem min ½‖r‖² over the values of controls at knots.
 ///
@@ -52,8 +52,8 @@ impl<A, R> Copy for TrajectoryTask<'_, A, R> {}
 /// Levenberg–Marquardt). The last motions are kept, so that a derivative at variables whose cost is
 /// known does not simulate again.
 #[derive(Debug)]
-pub struct TrajectoryProblem<'a, A, R> {
-    task: TrajectoryTask<'a, A, R>,
+pub struct TrajectoryProblem<'a, R> {
+    task: TrajectoryTask<'a, R>,
     knots: ControlKnots,
     map: KnotMap,
     /// The indices of the control values that are optimized in the row of a step.
@@ -92,17 +92,17 @@ impl Motion {
 /// beside the last trial.
 const RECENT: usize = 2;
 
-impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
+impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
     ///
     /// # Errors
     /// When the times, knots or ranges do not match the task (see [`ProblemError`]).
     pub fn new(
-        task: TrajectoryTask<'a, A, R>,
+        task: TrajectoryTask<'a, R>,
         knots: &ControlKnots,
         ranges: &[ControlRange],
     ) -> Result<Self, ProblemError> {
-        let expected = task.model.command_dimension() + task.applied.control_dimension();
+        let expected = task.model.command_dimension() + task.applied.controls();
         if expected == 0 {
             return Err(ProblemError::NoControls);
         }
@@ -121,12 +121,12 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     /// When the times, knots, indices, ranges or the other values do not match the task (see
     /// [`ProblemError`]).
     pub fn of_some(
-        task: TrajectoryTask<'a, A, R>,
+        task: TrajectoryTask<'a, R>,
         knots: &ControlKnots,
         optimized: &[(usize, ControlRange)],
         others: Controls,
     ) -> Result<Self, ProblemError> {
-        let expected = task.model.command_dimension() + task.applied.control_dimension();
+        let expected = task.model.command_dimension() + task.applied.controls();
         if optimized.is_empty() {
             return Err(ProblemError::NoControls);
         }
@@ -165,7 +165,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     }
 
     /// The motion, and the residuals that are to be small on it.
-    pub fn task(&self) -> &TrajectoryTask<'a, A, R> {
+    pub fn task(&self) -> &TrajectoryTask<'a, R> {
         &self.task
     }
 
@@ -292,7 +292,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     }
 
     /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
-    pub fn for_residuals<'b, S>(&self, residuals: &'b S) -> TrajectoryProblem<'b, A, S>
+    pub fn for_residuals<'b, S>(&self, residuals: &'b S) -> TrajectoryProblem<'b, S>
     where
         'a: 'b,
     {
@@ -302,7 +302,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
 
     /// The same controls of another motion with as many, with a memory of its own; evaluations are counted
     /// together.
-    pub(super) fn for_task<'b, S>(&self, task: TrajectoryTask<'b, A, S>) -> TrajectoryProblem<'b, A, S> {
+    pub(super) fn for_task<'b, S>(&self, task: TrajectoryTask<'b, S>) -> TrajectoryProblem<'b, S> {
         TrajectoryProblem {
             task,
             knots: self.knots.clone(),
@@ -368,7 +368,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
         self.ranges.iter().map(|range| range.scale)
     }
 
-    pub(super) fn rollout<'c>(&self, controls: &'c Controls) -> Rollout<'c, A>
+    pub(super) fn rollout<'c>(&self, controls: &'c Controls) -> Rollout<'c>
     where
         'a: 'c,
     {
@@ -448,7 +448,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> TrajectoryProblem<'a, A, R> {
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> CostFunction for TrajectoryProblem<'_, R> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -457,7 +457,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for TrajectoryProble
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> Gradient for TrajectoryProblem<'_, R> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -466,7 +466,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for TrajectoryProblem<'_
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Operator for TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> Operator for TrajectoryProblem<'_, R> {
     type Param = Vec<f64>;
     type Output = Vec<f64>;
 
@@ -475,7 +475,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> Operator for TrajectoryProblem<'_
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Jacobian for TrajectoryProblem<'_, A, R> {
+impl<R: TrajectoryResiduals> Jacobian for TrajectoryProblem<'_, R> {
     type Param = Vec<f64>;
     type Jacobian = DMatrix<f64>;
 

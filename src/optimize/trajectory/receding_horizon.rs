@@ -7,7 +7,7 @@ use super::control_range::ControlRange;
 use super::evaluations::Evaluations;
 use super::problem::{TrajectoryProblem, TrajectoryTask};
 use super::staged::StagedTrajectory;
-use crate::multibody::{AppliedForces, State};
+use crate::multibody::State;
 use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::{Expansion, Regularization, StagedProblem, backward_pass};
 use crate::rollout::{ControlKnots, Moment, TrajectoryResiduals};
@@ -25,8 +25,8 @@ use crate::scalar::Scalar;
 /// M. Diehl, H. G. Bock, J. P. Schlöder (2005). A real-time iteration scheme for nonlinear optimization in optimal
 /// feedback control. SIAM Journal on Control and Optimization 43(5), 1714–1736.
 #[derive(Debug)]
-pub struct RecedingHorizon<'a, A, R> {
-    task: TrajectoryTask<'a, A, R>,
+pub struct RecedingHorizon<'a, R> {
+    task: TrajectoryTask<'a, R>,
     knots: ControlKnots,
     ranges: Vec<ControlRange>,
     iterations: u64,
@@ -97,7 +97,7 @@ impl<R: TrajectoryResiduals> TrajectoryResiduals for Later<'_, R> {
     }
 }
 
-impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
+impl<'a, R: TrajectoryResiduals> RecedingHorizon<'a, R> {
     /// Most rollouts of an iteration. Where none of them lowers the cost, the plan is left as it is.
     pub const MOST_TRIALS: usize = MOST_TRIALS;
 
@@ -107,7 +107,7 @@ impl<'a, A: AppliedForces, R: TrajectoryResiduals> RecedingHorizon<'a, A, R> {
     /// # Errors
     /// When knots, ranges or start do not match the task.
     pub fn new(
-        task: TrajectoryTask<'a, A, R>,
+        task: TrajectoryTask<'a, R>,
         knots: ControlKnots,
         ranges: Vec<ControlRange>,
         iterations: u64,

@@ -6,7 +6,6 @@ use argmin::core::{CostFunction, Error, Gradient};
 use nalgebra::{DMatrix, DVector};
 
 use super::problem::TrajectoryProblem;
-use crate::multibody::AppliedForces;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
 use crate::rollout::{Rollout, TrajectoryLinearization, TrajectoryResiduals};
 
@@ -18,16 +17,16 @@ use crate::rollout::{Rollout, TrajectoryLinearization, TrajectoryResiduals};
 ///
 /// One iteration costs a linearization of all steps and a rollout for each trial.
 #[derive(Debug)]
-pub struct StagedTrajectory<'p, 'a, A, R> {
-    problem: &'p TrajectoryProblem<'a, A, R>,
+pub struct StagedTrajectory<'p, 'a, R> {
+    problem: &'p TrajectoryProblem<'a, R>,
     stages: Vec<Range<usize>>,
     /// Knots before that of a stage whose values are part of its state.
     reach: usize,
 }
 
-impl<'p, 'a, A: AppliedForces, R: TrajectoryResiduals> StagedTrajectory<'p, 'a, A, R> {
+impl<'p, 'a, R: TrajectoryResiduals> StagedTrajectory<'p, 'a, R> {
     /// The stages of a problem.
-    pub fn new(problem: &'p TrajectoryProblem<'a, A, R>) -> Self {
+    pub fn new(problem: &'p TrajectoryProblem<'a, R>) -> Self {
         Self { problem, stages: problem.map().stages(), reach: problem.map().reach() }
     }
 
@@ -83,7 +82,7 @@ impl<'p, 'a, A: AppliedForces, R: TrajectoryResiduals> StagedTrajectory<'p, 'a, 
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for StagedTrajectory<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> CostFunction for StagedTrajectory<'_, '_, R> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -92,7 +91,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> CostFunction for StagedTrajectory
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for StagedTrajectory<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> Gradient for StagedTrajectory<'_, '_, R> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -101,7 +100,7 @@ impl<A: AppliedForces, R: TrajectoryResiduals> Gradient for StagedTrajectory<'_,
     }
 }
 
-impl<A: AppliedForces, R: TrajectoryResiduals> StagedProblem for StagedTrajectory<'_, '_, A, R> {
+impl<R: TrajectoryResiduals> StagedProblem for StagedTrajectory<'_, '_, R> {
     fn stage_dimension(&self) -> usize {
         self.problem.map().dimension()
     }

@@ -9,7 +9,7 @@ use super::super::moment::{Moment, MomentGradient};
 use super::super::simulate::Rollout;
 use super::event::{Event, check_all};
 use super::loss::{EventLoss, EventMoment, MomentCotangent, differentiated};
-use crate::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter};
+use crate::multibody::{DifferentiatedModel, ModelGradient, Parameter};
 use crate::step::{DerivativeWorkspace, StepCotangent, StepWorkspace, Tape};
 
 /// A loss over events of a rollout and its gradient with respect to the initial state, the control values and
@@ -22,8 +22,8 @@ use crate::step::{DerivativeWorkspace, StepCotangent, StepWorkspace, Tape};
 /// # Errors
 /// When the model does not have a parameter, an event is grazing ([`SimulationError::GrazingEvent`]) or of another rollout,
 /// or the simulation fails.
-pub fn event_loss_gradient<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub fn event_loss_gradient(
+    rollout: &Rollout<'_>,
     events: &[Event],
     loss: &impl EventLoss,
     parameters: &[Parameter],
@@ -69,8 +69,8 @@ struct Pull {
 
 /// Carries the derivatives with respect to the time and the state of an event back to the start of its step, and adds
 /// those with respect to the model.
-fn pulled_back<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+fn pulled_back(
+    rollout: &Rollout<'_>,
     event: &Event,
     by: MomentCotangent,
     control: &[f64],

@@ -9,7 +9,7 @@ use super::kind::EventKind;
 use super::locate::{narrowed, zero};
 use super::piece::Piece;
 use crate::contact::{Elements, FaceFilter, Roles, Workspace};
-use crate::multibody::{AppliedForces, BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
+use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
 use crate::step::StepWorkspace;
 
 /// What the zeros of functions are located to, s: a tenth of what events are.
@@ -112,9 +112,9 @@ pub(super) struct Located {
 
 impl Detector {
     /// Locates the event within a piece, at whose start and end it was found to be different.
-    pub fn locate<A: AppliedForces>(
+    pub fn locate(
         &self,
-        piece: &Piece<'_, A>,
+        piece: &Piece<'_>,
         workspace: &mut StepWorkspace,
         look: &mut Look,
     ) -> Result<Located, SimulationError> {

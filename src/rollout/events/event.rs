@@ -76,7 +76,7 @@ impl Event {
     }
 
     /// Checks that the event can be one of a rollout, with `steps` steps.
-    pub(super) fn check<A>(&self, rollout: &Rollout<'_, A>, steps: usize) -> Result<(), SimulationError> {
+    pub(super) fn check(&self, rollout: &Rollout<'_>, steps: usize) -> Result<(), SimulationError> {
         self.kind.check(rollout.model)?;
         let (step, found) = (self.place.step, self.state.tangent_dimension());
         let expected = rollout.start().tangent_dimension();
@@ -89,12 +89,12 @@ impl Event {
     }
 
     /// The part of its step until the event, from a state and under control values that may carry derivatives.
-    pub(super) fn part_of_step<'s, A, T: Scalar>(
+    pub(super) fn part_of_step<'s, T: Scalar>(
         &'s self,
-        rollout: &Rollout<'s, A, T>,
+        rollout: &Rollout<'s, T>,
         state: &'s State<T>,
         control: &'s [T],
-    ) -> StepProblem<'s, A, T> {
+    ) -> StepProblem<'s, T> {
         let Place { at, length, substeps, .. } = &self.place;
         let held = (!substeps.is_empty()).then_some(&substeps[..]);
         let Rollout { model, applied, .. } = *rollout;
@@ -103,8 +103,8 @@ impl Event {
 }
 
 /// Checks that events can be those of a rollout and are not grazing.
-pub(super) fn check_all<A>(
-    rollout: &Rollout<'_, A>,
+pub(super) fn check_all(
+    rollout: &Rollout<'_>,
     events: &[Event],
     steps: usize,
 ) -> Result<(), SimulationError> {

@@ -10,10 +10,10 @@ use super::detector::{Detector, Located, Look};
 use super::event::{Event, Place};
 use super::kind::EventKind;
 use super::piece::{Piece, SHORTEST};
-use crate::multibody::{AppliedForces, State};
+use crate::multibody::State;
 use crate::step::{StepProblem, StepWorkspace, Substep};
 
-impl<A: AppliedForces> Rollout<'_, A> {
+impl Rollout<'_> {
     /// Finds the events of these kinds, in the order of their times, and locates them to 10⁻¹² s on the motion that is
     /// simulated: the step (of an error-controlled step the substep) in which one happens is taken again with a
     /// part of its length until it ends there.
@@ -98,8 +98,8 @@ struct Within<'s> {
 }
 
 /// The search for events, step by step.
-struct Search<'r, 'a, A> {
-    rollout: &'r Rollout<'a, A>,
+struct Search<'r, 'a> {
+    rollout: &'r Rollout<'a>,
     detectors: Vec<Detector>,
     workspace: StepWorkspace,
     look: Look,
@@ -108,7 +108,7 @@ struct Search<'r, 'a, A> {
     events: Vec<Event>,
 }
 
-impl<A: AppliedForces> Search<'_, '_, A> {
+impl Search<'_, '_> {
     /// Looks at a state, and at the step that led to it.
     fn look_at(&mut self, report: &StepReport<'_>) -> Result<(), SimulationError> {
         let Rollout { model, applied, .. } = *self.rollout;
@@ -171,7 +171,7 @@ impl<A: AppliedForces> Search<'_, '_, A> {
         &mut self,
         index: usize,
         located: Located,
-        piece: &Piece<'_, A>,
+        piece: &Piece<'_>,
         within: &Within<'_>,
     ) -> Result<Event, SimulationError> {
         let Located { function, features, is_unique, length } = located;

@@ -9,7 +9,7 @@ use super::super::checked_step::checked_step;
 use super::super::error::SimulationError;
 use super::super::simulate::Rollout;
 use super::event::{Event, check_all};
-use crate::multibody::{AppliedForces, Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, ParameterError, State, seeded};
 use crate::scalar::DualArray;
 use crate::step::StepWorkspace;
 
@@ -38,8 +38,8 @@ pub struct EventGradient {
 /// # Errors
 /// When the model does not have a parameter, an event is grazing ([`SimulationError::GrazingEvent`]) or of another rollout,
 /// or the simulation fails.
-pub fn event_gradients<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+pub fn event_gradients(
+    rollout: &Rollout<'_>,
     events: &[Event],
     parameters: &[Parameter],
 ) -> Result<Vec<EventGradient>, SimulationError> {
@@ -62,8 +62,8 @@ pub fn event_gradients<A: AppliedForces>(
 }
 
 /// The derivatives with respect to at most [`CHUNK`] parameters.
-fn chunk_gradients<A: AppliedForces>(
-    rollout: &Rollout<'_, A>,
+fn chunk_gradients(
+    rollout: &Rollout<'_>,
     events: &[Event],
     chunk: &[Parameter],
 ) -> Result<Vec<EventGradient>, SimulationError> {
@@ -75,7 +75,9 @@ fn chunk_gradients<A: AppliedForces>(
         .collect::<Result<_, ParameterError>>()?;
     let (model, initial) = seeded(model, initial, &values)?;
     let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
-    let dual = Rollout::new(&model, &initial, settings, until).under(applied).with_controls(&controls);
+    let dual = Rollout::new(&model, &initial, settings, until)
+        .under(applied.differentiable())
+        .with_controls(&controls);
     let dual = Rollout { substeps, ..dual };
     let last = events.iter().map(|event| event.place.step).max();
     let mut gradients: Vec<Option<EventGradient>> = vec![None; events.len()];
@@ -100,8 +102,8 @@ fn chunk_gradients<A: AppliedForces>(
 }
 
 /// The derivatives of one event, from the state at the start of its step with its own.
-fn one_gradient<A: AppliedForces>(
-    rollout: &Rollout<'_, A, Dual>,
+fn one_gradient(
+    rollout: &Rollout<'_, Dual>,
     event: &Event,
     before: &State<Dual>,
     control: &[Dual],

@@ -54,7 +54,7 @@ impl EventFunction {
     pub fn by_state(&self, model: &Model, state: &State) -> Vec<f64> {
         let lifted = Model::<DualArray<DIRECTIONS>>::lift(model);
         let mut by = vec![0.0; state.tangent_dimension()];
-        for_each_tangent_chunk(state, &mut State::default(), |state, directions| {
+        for_each_tangent_chunk(state, &mut State::default(), &mut |state, directions| {
             let along = self.at_state(&lifted, state).eps;
             by[directions].iter_mut().zip(along).for_each(|(out, x)| *out = x);
         });

@@ -55,7 +55,7 @@ pub(super) fn differentiated(loss: &impl EventLoss, events: &[EventMoment]) -> (
         let time = loss.value(&moments).eps[0];
         moments[i].time = event.time.into();
         let mut state = vec![0.0; event.state.tangent_dimension()];
-        for_each_tangent_chunk(&event.state, &mut State::default(), |lifted, directions| {
+        for_each_tangent_chunk(&event.state, &mut State::default(), &mut |lifted, directions| {
             moments[i].state.clone_from(lifted);
             let along = loss.value(&moments).eps;
             state[directions].iter_mut().zip(along).for_each(|(out, x)| *out = x);

@@ -5,7 +5,7 @@
 
 use super::super::checked_step::{checked_step_into, failed};
 use super::super::error::SimulationError;
-use crate::multibody::{AppliedForces, State, TANGENT_DIMENSION};
+use crate::multibody::{State, TANGENT_DIMENSION};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep};
 
 /// Distances of the lengths that differences are taken at, as parts of the length of the piece.
@@ -21,17 +21,17 @@ pub(super) const SHORTEST: f64 = 1e-14;
 
 /// A step of fixed length, or a substep of an error-controlled step.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'s, A> {
+pub(super) struct Piece<'s> {
     pub integrator: Integrator,
     /// The step, from the state at the start of the piece and with its whole length.
-    pub problem: StepProblem<'s, A>,
+    pub problem: StepProblem<'s>,
     /// Of a substep the order of its method.
     pub order: Option<i32>,
     /// The number of the step in the simulation, from 1.
     pub number: usize,
 }
 
-impl<A: AppliedForces> Piece<'_, A> {
+impl Piece<'_> {
     /// The state `length` s after its start; for 0 the one at its start.
     pub fn state_after(
         &self,

@@ -35,11 +35,11 @@ pub(super) enum Lines {
 
 impl LawPoint {
     /// The laws at velocities.
-    pub fn at<A>(step: &StepProblem<'_, A>, velocities: Vec<f64>, lines: Lines) -> Self {
+    pub fn at(step: &StepProblem<'_>, velocities: Vec<f64>, lines: Lines) -> Self {
         let StepProblem { model, state, control, .. } = *step;
         let time_step = step.length();
         let mut slopes = vec![0.0; velocities.len()];
-        model.for_each_joint_law(&control[..model.command_dimension()], |at, law| {
+        model.for_each_joint_law(&control[..model.command_dimension()], &mut |at, law| {
             let (q, v) = (state.joints.q[at.q], velocities[at.v]);
             slopes[at.v] += match (lines, law) {
                 (Lines::Steep, JointLaw::Friction { friction, stiction_velocity }) => {
@@ -55,7 +55,7 @@ impl LawPoint {
     }
 
     /// The largest difference of the laws' impulses at other velocities to what they are taken for there.
-    pub fn error<A>(&self, step: &StepProblem<'_, A>, velocities: &[f64]) -> f64 {
+    pub fn error(&self, step: &StepProblem<'_>, velocities: &[f64]) -> f64 {
         let StepProblem { model, state, control, .. } = *step;
         let time_step = step.length();
         let mut off: Vec<f64> = self
@@ -64,7 +64,7 @@ impl LawPoint {
             .zip(velocities.iter().zip(&self.velocities))
             .map(|(slope, (v, at))| slope * (v - at))
             .collect();
-        model.for_each_joint_law(&control[..model.command_dimension()], |at, law| {
+        model.for_each_joint_law(&control[..model.command_dimension()], &mut |at, law| {
             let q = state.joints.q[at.q];
             off[at.v] += law.impulse(time_step, q, self.velocities[at.v])
                 - law.impulse(time_step, q, velocities[at.v]);
@@ -118,7 +118,7 @@ impl<T: Scalar> JointStep<T> {
         link_forces(model, &forces.bodies, &mut applied);
         let workspace = kinematics.update(mechanism, &joints.q, &joints.v);
         let mut tau = forces.joints.clone();
-        model.for_each_joint_law(commands, |at, law| {
+        model.for_each_joint_law(commands, &mut |at, law| {
             tau[at.v] -= law.force(joints.q[at.q], joints.v[at.v]);
         });
         let (q, v, gravity) = (&joints.q[..], &joints.v[..], *model.gravity());
@@ -137,7 +137,7 @@ impl<T: Scalar> JointStep<T> {
             let change = led.free_change(dt, joints);
             impulse.iter_mut().enumerate().for_each(|(i, b)| *b += matrix[(i, led.v)] * change);
         });
-        model.for_each_joint_law(commands, |at, law| {
+        model.for_each_joint_law(commands, &mut |at, law| {
             impulse[at.v] += law.impulse(dt, q[at.q], T::from(laws.velocities[at.v]));
         });
         for (k, (slope, at)) in laws.slopes.iter().zip(&laws.velocities).enumerate() {

@@ -66,7 +66,7 @@ use super::step_point::StepPoint;
 use super::{StepError, StepJacobian, StepProblem};
 use crate::contact::check_features;
 use crate::linear_algebra::jacobian;
-use crate::multibody::{AppliedForces, ForceWorkspace, Model, State, total_forces};
+use crate::multibody::{ForceWorkspace, Model, State, total_forces};
 use crate::scalar::Scalar;
 
 /// How the complementarity problem of a step between rigid bodies is posed and solved.
@@ -135,9 +135,9 @@ pub(super) fn check<T: Scalar>(model: &Model<T>) -> Result<(), StepError> {
 }
 
 /// The state after a step. It is solved in `f64`, and given the derivatives that its equations imply.
-pub(super) fn step<A: AppliedForces, T: Scalar>(
+pub(super) fn step<T: Scalar>(
     method: ComplementarityMethod,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     forces: &mut ForceWorkspace<T>,
     memory: &mut Memory,
     after: &mut State<T>,
@@ -153,7 +153,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         state: real_state,
         time,
         time_step,
-        applied,
+        applied: applied.differentiable(),
         control,
         substeps: None,
     };
@@ -172,9 +172,9 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
 }
 
 /// What derivatives of a step need; of the one that the memory was last used for if it `is_taken`.
-pub(super) fn keep<A: AppliedForces>(
+pub(super) fn keep(
     method: ComplementarityMethod,
-    step: &StepProblem<'_, A>,
+    step: &StepProblem<'_>,
     memory: &mut Memory,
     is_taken: bool,
 ) -> Result<Kept, StepError> {
@@ -189,10 +189,7 @@ pub(super) fn keep<A: AppliedForces>(
 }
 
 /// The derivative of a step as matrices.
-pub(super) fn jacobian_of<A: AppliedForces>(
-    at: &StepPoint<'_, A>,
-    kept: &Kept,
-) -> Result<StepJacobian, StepError> {
+pub(super) fn jacobian_of(at: &StepPoint<'_>, kept: &Kept) -> Result<StepJacobian, StepError> {
     let mut lifted = ForceWorkspace::default();
     jacobian_by_duals(at, |step| {
         let mut after = State::default();
@@ -203,9 +200,9 @@ pub(super) fn jacobian_of<A: AppliedForces>(
 
 impl Solved {
     /// The state after the step, with its derivatives if there is the inverse of the Jacobian of its equations.
-    fn write<A: AppliedForces, T: Scalar>(
+    fn write<T: Scalar>(
         &self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         inverse: Option<&DMatrix<f64>>,
         forces: &mut ForceWorkspace<T>,
         after: &mut State<T>,

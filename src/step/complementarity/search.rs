@@ -14,7 +14,7 @@ use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
 use crate::contact::{ContactGeometry, Rim, find_features, is_still_over};
-use crate::multibody::{AppliedForces, ForceWorkspace, Model, total_forces};
+use crate::multibody::{ForceWorkspace, Model, total_forces};
 use crate::spatial::RigidTransform;
 use crate::step::{StepError, StepProblem};
 
@@ -45,9 +45,9 @@ pub(super) struct Solved {
 }
 
 /// Solves a step.
-pub(super) fn solve_step<A: AppliedForces>(
+pub(super) fn solve_step(
     method: ComplementarityMethod,
-    step: &StepProblem<'_, A>,
+    step: &StepProblem<'_>,
     forces: &mut ForceWorkspace,
     linear: &mut LinearSolver,
     contacts: &mut Vec<RigidContact>,

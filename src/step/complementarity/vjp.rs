@@ -14,9 +14,7 @@ use super::equations::{Scaling, scaled_velocities};
 use super::jacobian_of;
 use super::search::Solved;
 use crate::contact::Collider;
-use crate::multibody::{
-    AppliedForces, BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, total_forces,
-};
+use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, total_forces};
 use crate::scalar::{DualArray, lift_matrix, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce};
 use crate::step::StepCotangent;
@@ -106,8 +104,8 @@ fn after_along(body: &BodyStep<Dual>, v: &[Dual], dt: Dual, index: usize, by_aft
 
 /// Replaces the derivatives with respect to the state after the step by those with respect to the state before it, and adds
 /// those with respect to control values and model.
-pub(in crate::step) fn vjp<A: AppliedForces>(
-    at: &StepPoint<'_, A>,
+pub(in crate::step) fn vjp(
+    at: &StepPoint<'_>,
     kept: &Kept,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,

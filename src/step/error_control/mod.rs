@@ -27,7 +27,7 @@ pub(super) use tape::SubstepTapes;
 use self::substep::repeat;
 use super::radau::estimate_power;
 use super::{Integrator, RadauOrder, StepError, StepProblem, StepWorkspace, VelocityLevel};
-use crate::multibody::{AppliedForces, State};
+use crate::multibody::State;
 use crate::scalar::Scalar;
 
 /// A step of controlled error: the method of its substeps, and how accurate they have to be.
@@ -115,9 +115,9 @@ impl ControlledMethod {
 impl ErrorControlled {
     /// The state after a step: the lengths of its substeps are found without derivatives, unless they are held,
     /// and the substeps then taken with them.
-    pub(super) fn step_into<A: AppliedForces, T: Scalar>(
+    pub(super) fn step_into<T: Scalar>(
         self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         search: &mut Search,
         workspace: &mut StepWorkspace<T>,
         after: &mut State<T>,
@@ -132,12 +132,12 @@ impl ErrorControlled {
 
     /// Calls `visit` with each step of fixed length that a step with these substeps consists of, the
     /// state after it, and what it was taken with. Returns the state after the whole step.
-    pub(crate) fn for_each_fixed_step<A: AppliedForces>(
+    pub(crate) fn for_each_fixed_step(
         self,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         substeps: &[Substep],
         workspace: &mut StepWorkspace,
-        visit: &mut dyn FnMut(&StepProblem<'_, A>, &State, &StepWorkspace),
+        visit: &mut dyn FnMut(&StepProblem<'_>, &State, &StepWorkspace),
     ) -> Result<State, StepError> {
         let mut after = State::default();
         repeat(self.method, step, substeps, workspace, &mut after, visit)?;
@@ -146,9 +146,9 @@ impl ErrorControlled {
 
     /// Writes the substeps into the statistics of the search: those that are held, or those that it finds.
     /// Returns whether it did, and so has the state after the step too.
-    pub(super) fn find_substeps<A: AppliedForces, T: Scalar>(
+    pub(super) fn find_substeps<T: Scalar>(
         self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         search: &mut Search,
     ) -> Result<bool, StepError> {
         match step.substeps {

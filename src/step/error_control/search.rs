@@ -11,7 +11,7 @@ use super::onset::Onset;
 use super::statistics::{Substep, SubstepLimit, SubstepStatistics};
 use super::substep::fixed_step;
 use super::{ControlledMethod, ErrorControlled, extrapolation::extrapolate};
-use crate::multibody::{AppliedForces, State};
+use crate::multibody::State;
 use crate::scalar::Scalar;
 
 /// The least accuracy, in parts of what positions are rounded to.
@@ -49,16 +49,16 @@ struct Attempt {
 
 impl Search {
     /// Finds the lengths of the substeps of a step, and the state after it without derivatives.
-    pub fn run<A: AppliedForces, T: Scalar>(
+    pub fn run<T: Scalar>(
         &mut self,
         method: ErrorControlled,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
     ) -> Result<(), StepError> {
         let StepProblem { model, state, time, time_step, applied, .. } = *step;
         let (mut real, mut control) = (std::mem::take(&mut self.real), std::mem::take(&mut self.control));
         control.clear();
         control.extend(step.control.iter().map(|u| u.real()));
-        let (model, state) = real.of(model, state);
+        let ((model, state), applied) = (real.of(model, state), applied.differentiable());
         let problem =
             StepProblem { model, state, time, time_step, applied, control: &control, substeps: None };
         let outcome = self.search(method, &problem);
@@ -66,11 +66,7 @@ impl Search {
         outcome
     }
 
-    fn search<A: AppliedForces>(
-        &mut self,
-        method: ErrorControlled,
-        step: &StepProblem<'_, A>,
-    ) -> Result<(), StepError> {
+    fn search(&mut self, method: ErrorControlled, step: &StepProblem<'_>) -> Result<(), StepError> {
         self.statistics.clear();
         // A step that failed may have left what it knew of its state.
         self.workspace.runge_kutta.forget();
@@ -162,11 +158,11 @@ impl Search {
     }
 
     /// Tries a substep of a step that is `longest` s long, by a method of this order.
-    fn attempt<A: AppliedForces>(
+    fn attempt(
         &mut self,
         control: ErrorControlled,
         order: i32,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         (longest, after_rejection): (f64, bool),
         whole_is_known: bool,
     ) -> Result<Attempt, StepError> {
@@ -203,17 +199,17 @@ impl Search {
     }
 
     /// Both solutions of a substep: in `after` the better one, but not yet extrapolated, in `whole` the other.
-    fn solutions<A: AppliedForces>(
+    fn solutions(
         &mut self,
         ErrorControlled { method, accuracy }: ErrorControlled,
         order: i32,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         (longest, damp_twice): (f64, bool),
         whole_is_known: bool,
     ) -> Result<(), StepError> {
         let Self { statistics, after, workspace, middle, whole, displacement, .. } = self;
         let integrator = method.of_order(order);
-        let mut take = |step: &StepProblem<'_, A>, after: &mut State| {
+        let mut take = |step: &StepProblem<'_>, after: &mut State| {
             let outcome = fixed_step(integrator, step, workspace, after);
             statistics.count(integrator, workspace);
             outcome

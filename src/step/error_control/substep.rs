@@ -3,7 +3,7 @@
 use super::super::{Integrator, StepError, StepProblem, StepWorkspace};
 use super::extrapolation::extrapolate;
 use super::{ControlledMethod, Substep};
-use crate::multibody::{AppliedForces, State};
+use crate::multibody::State;
 use crate::scalar::Scalar;
 
 /// States within a step, in memory that the next one reuses.
@@ -23,16 +23,16 @@ impl<T> Default for Scratch<T> {
 
 /// What is called after each step of fixed length that a substep consists of, with the step and the state after
 /// it.
-type Visit<'v, A, T> = &'v mut dyn FnMut(&StepProblem<'_, A, T>, &State<T>, &StepWorkspace<T>);
+type Visit<'v, T> = &'v mut dyn FnMut(&StepProblem<'_, T>, &State<T>, &StepWorkspace<T>);
 
 /// The state after a step that has these substeps. `visit` is called after each step of fixed length.
-pub(in crate::step) fn repeat<A: AppliedForces, T: Scalar>(
+pub(in crate::step) fn repeat<T: Scalar>(
     method: ControlledMethod,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     substeps: &[Substep],
     workspace: &mut StepWorkspace<T>,
     after: &mut State<T>,
-    visit: Visit<'_, A, T>,
+    visit: Visit<'_, T>,
 ) -> Result<(), StepError> {
     let mut scratch = std::mem::take(&mut workspace.substeps);
     scratch.before.clone_from(step.state);
@@ -55,16 +55,16 @@ pub(in crate::step) fn repeat<A: AppliedForces, T: Scalar>(
 }
 
 /// The state after one substep.
-fn take_substep<A: AppliedForces, T: Scalar>(
+fn take_substep<T: Scalar>(
     (method, order): (ControlledMethod, i32),
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     workspace: &mut StepWorkspace<T>,
     [middle, whole]: [&mut State<T>; 2],
     after: &mut State<T>,
-    visit: Visit<'_, A, T>,
+    visit: Visit<'_, T>,
 ) -> Result<(), StepError> {
     let integrator = method.of_order(order);
-    let mut take = |step: &StepProblem<'_, A, T>, after: &mut State<T>| {
+    let mut take = |step: &StepProblem<'_, T>, after: &mut State<T>| {
         fixed_step(integrator, step, workspace, after)?;
         visit(step, after, workspace);
         Ok::<_, StepError>(())
@@ -89,9 +89,9 @@ fn take_substep<A: AppliedForces, T: Scalar>(
 }
 
 /// A step of fixed length: it does not come back to error-controlled steps.
-pub(super) fn fixed_step<A: AppliedForces, T: Scalar>(
+pub(super) fn fixed_step<T: Scalar>(
     integrator: Integrator,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     workspace: &mut StepWorkspace<T>,
     after: &mut State<T>,
 ) -> Result<(), StepError> {

@@ -6,7 +6,7 @@ use super::super::derivative::{StepCotangent, StepJacobian};
 use super::super::{DerivativeWorkspace, Integrator, StepError, StepProblem, StepWorkspace, Tape};
 use super::extrapolation::{extrapolate, extrapolated_rows, extrapolation_vjp};
 use super::{ControlledMethod, ErrorControlled, Substep};
-use crate::multibody::{AppliedForces, DifferentiatedModel, State};
+use crate::multibody::{DifferentiableForces, DifferentiatedModel, State};
 
 /// The tapes of the steps of fixed length that an error-controlled step consists of.
 #[derive(Debug, Default)]
@@ -25,10 +25,10 @@ impl SubstepTapes {
     }
 
     /// Writes the tapes of a step, whose substeps are held or found. Returns the state after it.
-    pub fn write<A: AppliedForces>(
+    pub fn write(
         &mut self,
         control: ErrorControlled,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
     ) -> Result<State, StepError> {
@@ -42,17 +42,17 @@ impl SubstepTapes {
     }
 
     /// The same with substeps that are known.
-    fn record<A: AppliedForces>(
+    fn record(
         &mut self,
         method: ControlledMethod,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         substeps: &[Substep],
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
     ) -> Result<State, StepError> {
         self.extrapolated = matches!(method, ControlledMethod::Extrapolated(_));
         self.count = 0;
-        let mut taped = |integrator: Integrator, step: StepProblem<'_, A>| {
+        let mut taped = |integrator: Integrator, step: StepProblem<'_>| {
             if self.tapes.len() == self.count {
                 self.tapes.push(Tape::default());
             }
@@ -88,10 +88,10 @@ impl SubstepTapes {
     }
 
     /// The derivative of the whole step.
-    pub fn jacobian<A: AppliedForces>(
+    pub fn jacobian(
         &mut self,
         differentiated: &DifferentiatedModel<'_>,
-        applied: &A,
+        applied: &dyn DifferentiableForces,
         workspace: &mut DerivativeWorkspace,
     ) -> Result<StepJacobian, StepError> {
         let mut all: Option<StepJacobian> = None;
@@ -123,10 +123,10 @@ impl SubstepTapes {
     }
 
     /// The vector–Jacobian product of the whole step (see [`Tape::vjp`]).
-    pub fn vjp<A: AppliedForces>(
+    pub fn vjp(
         &mut self,
         differentiated: &DifferentiatedModel<'_>,
-        applied: &A,
+        applied: &dyn DifferentiableForces,
         workspace: &mut DerivativeWorkspace,
         out: &mut StepCotangent<'_>,
     ) {

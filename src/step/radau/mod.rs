@@ -38,7 +38,7 @@ use self::rates::{RateJacobian, Rates};
 use self::stages::{NewtonSettings, StageError, Stages, Step};
 use super::real_parts::RealParts;
 use super::{StepError, StepProblem};
-use crate::multibody::{AppliedForces, State, TANGENT_DIMENSION};
+use crate::multibody::{State, TANGENT_DIMENSION};
 use crate::scalar::Scalar;
 
 /// What the iteration may leave as the error of lengths in m (and angles in rad): derivatives are those of the
@@ -76,11 +76,7 @@ impl Solver {
     }
 
     /// Solves the equations of a step.
-    pub fn solve<A: AppliedForces>(
-        &mut self,
-        order: RadauOrder,
-        step: &StepProblem<'_, A>,
-    ) -> Result<(), StepError> {
+    pub fn solve(&mut self, order: RadauOrder, step: &StepProblem<'_>) -> Result<(), StepError> {
         let (StepProblem { state, time, .. }, length) = (*step, step.length());
         let n = state.tangent_dimension();
         let zeros = vec![0.0; n];
@@ -122,9 +118,9 @@ impl Solver {
 
     /// Estimates the error of the last step, in the tangent space of the state after it. With `damp_twice` the
     /// estimate is damped again where `measure` finds it above 1: in the first step and after rejections.
-    pub fn estimated_error<A: AppliedForces>(
+    pub fn estimated_error(
         &mut self,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         damp_twice: bool,
         measure: &impl Fn(&[f64]) -> f64,
     ) -> &[f64] {
@@ -146,7 +142,7 @@ fn velocity_directions(state: &State) -> Vec<bool> {
 }
 
 /// Why a step could not be taken, in the words of other steps.
-fn failure<A>(error: StageError, step: &StepProblem<'_, A>) -> StepError {
+fn failure(error: StageError, step: &StepProblem<'_>) -> StepError {
     match error {
         StageError::Diverged { iterations } => StepError::StagesNotConverged { iterations },
         StageError::Singular | StageError::Shape | StageError::NotFinite => {
@@ -177,9 +173,9 @@ impl<T: Scalar> Default for Memory<T> {
 }
 
 /// The state after a step. The stages are found in `f64`, and given the derivatives that their equations imply.
-pub(super) fn step<A: AppliedForces, T: Scalar>(
+pub(super) fn step<T: Scalar>(
     order: RadauOrder,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     memory: &mut Memory<T>,
     after: &mut State<T>,
 ) -> Result<(), StepError> {
@@ -193,7 +189,7 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
         state: real_state,
         time,
         time_step,
-        applied,
+        applied: applied.differentiable(),
         control: &control[..],
         substeps: None,
     };
@@ -226,9 +222,9 @@ pub(super) fn step<A: AppliedForces, T: Scalar>(
 }
 
 /// The derivative of the equations of a step at their solution.
-fn derivative_at<A: AppliedForces>(
+fn derivative_at(
     order: RadauOrder,
-    step: &StepProblem<'_, A>,
+    step: &StepProblem<'_>,
     increments: &[f64],
     jacobians: &mut RateJacobian,
 ) -> Result<StepDerivative, StepError> {

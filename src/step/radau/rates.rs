@@ -4,9 +4,7 @@ use nalgebra::DMatrix;
 
 use super::super::StepProblem;
 use super::super::runge_kutta::rate_into;
-use crate::multibody::{
-    AppliedForces, ForceWorkspace, JointAcceleration, Model, ModelIdentity, State, total_forces,
-};
+use crate::multibody::{ForceWorkspace, JointAcceleration, Model, ModelIdentity, State, total_forces};
 use crate::scalar::{DualArray, Scalar};
 
 /// Directions that one evaluation in dual numbers carries.
@@ -30,7 +28,7 @@ impl<T: Scalar> Default for Rates<T> {
 
 impl<T: Scalar> Rates<T> {
     /// The rate of a tangent from the state at the start of a step, at a time during it.
-    pub fn at<A: AppliedForces>(&mut self, step: &StepProblem<'_, A, T>, time: f64, tangent: &[T]) -> &[T] {
+    pub fn at(&mut self, step: &StepProblem<'_, T>, time: f64, tangent: &[T]) -> &[T] {
         let StepProblem { model, state: before, applied, control, .. } = *step;
         let Self { forces: workspace, acceleration, state, rate } = self;
         state.set_moved(before, tangent);
@@ -55,9 +53,9 @@ pub(in crate::step) struct RateJacobian {
 
 impl RateJacobian {
     /// Writes the derivatives of the rate with respect to the tangent, at one, into `jacobian`.
-    pub fn evaluate<A: AppliedForces>(
+    pub fn evaluate(
         &mut self,
-        step: &StepProblem<'_, A>,
+        step: &StepProblem<'_>,
         time: f64,
         tangent: &[f64],
         jacobian: &mut DMatrix<f64>,
@@ -80,7 +78,7 @@ impl RateJacobian {
                 state: &self.before,
                 time: step.time,
                 time_step: step.time_step,
-                applied: step.applied,
+                applied: step.applied.differentiable(),
                 control: &self.control,
                 substeps: None,
             };

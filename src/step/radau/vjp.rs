@@ -8,7 +8,6 @@ use super::super::{StepError, StepProblem};
 use super::adjoint::StepDerivative;
 use super::coefficients::RadauOrder;
 use super::{Solver, derivative_at};
-use crate::multibody::AppliedForces;
 
 /// What a step keeps for [`vjp`].
 #[derive(Debug)]
@@ -19,11 +18,7 @@ pub(in crate::step) struct Kept {
 
 impl Kept {
     /// That of a step that the solver has just solved.
-    pub fn new<A: AppliedForces>(
-        order: RadauOrder,
-        step: &StepProblem<'_, A>,
-        solver: &mut Solver,
-    ) -> Result<Self, StepError> {
+    pub fn new(order: RadauOrder, step: &StepProblem<'_>, solver: &mut Solver) -> Result<Self, StepError> {
         let increments = solver.increments().to_vec();
         let derivative = derivative_at(order, step, &increments, &mut solver.jacobians)?;
         Ok(Self { increments, derivative })
@@ -36,9 +31,9 @@ impl Kept {
 }
 
 /// The vector–Jacobian product of a step, with what it kept.
-pub(in crate::step) fn vjp<A: AppliedForces>(
+pub(in crate::step) fn vjp(
     order: RadauOrder,
-    at: &StepPoint<'_, A>,
+    at: &StepPoint<'_>,
     kept: &Kept,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,

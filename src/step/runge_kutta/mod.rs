@@ -14,8 +14,8 @@ use nalgebra::Vector3;
 use self::tableau::MOST_STAGES;
 use super::StepProblem;
 use crate::multibody::{
-    AppliedForces, ForceWorkspace, FoundSurfaces, JointAcceleration, Model, State, TANGENT_DIMENSION,
-    body_acceleration, total_forces,
+    ForceWorkspace, FoundSurfaces, JointAcceleration, Model, State, TANGENT_DIMENSION, body_acceleration,
+    total_forces,
 };
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
@@ -95,9 +95,9 @@ impl<T> Kept<T> {
 }
 
 /// The state after a step; what [`vjp`] takes of it is written into `kept`.
-pub(super) fn step<A: AppliedForces, T: Scalar>(
+pub(super) fn step<T: Scalar>(
     method: &Tableau,
-    step: &StepProblem<'_, A, T>,
+    step: &StepProblem<'_, T>,
     workspace: &mut ForceWorkspace<T>,
     memory: &mut Memory<T>,
     mut kept: Option<&mut Kept<T>>,

@@ -9,15 +9,15 @@ use super::super::step_point::StepPoint;
 use super::{Kept, Tableau, rate_into, series};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, BodyAcceleration, ForcePoint, ForceWorkspace, FoundSurfaces, State, TANGENT_DIMENSION,
+    BodyAcceleration, ForcePoint, ForceWorkspace, FoundSurfaces, State, TANGENT_DIMENSION,
     body_acceleration_vjp, total_forces,
 };
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
 /// The vector–Jacobian product of a step, from what it kept; otherwise that is evaluated again.
-pub(in crate::step) fn vjp<A: AppliedForces>(
+pub(in crate::step) fn vjp(
     method: &Tableau,
-    at: &StepPoint<'_, A>,
+    at: &StepPoint<'_>,
     kept: Option<&Kept>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
@@ -75,8 +75,8 @@ pub(in crate::step) fn vjp<A: AppliedForces>(
 /// with respect to the rate, which are used up, to those with respect to the tangent that leads to the stage, in
 /// `by_stage`. Those with respect to the state before the step are added to `by_state`, those with respect to
 /// controls and model to `out`.
-pub(in crate::step) fn stage_vjp<A: AppliedForces>(
-    at: &StepPoint<'_, A>,
+pub(in crate::step) fn stage_vjp(
+    at: &StepPoint<'_>,
     part: f64,
     stage: &mut Stage,
     surfaces: Option<&FoundSurfaces>,
@@ -162,8 +162,8 @@ enum Rate<'a> {
 }
 
 /// Moves a stage's state to its tangent, and finds the rate of the tangent there.
-fn evaluate_stage<A: AppliedForces>(
-    at: &StepPoint<'_, A>,
+fn evaluate_stage(
+    at: &StepPoint<'_>,
     part: f64,
     stage: &mut Stage,
     from: Rate<'_>,

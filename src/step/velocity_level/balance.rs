@@ -83,7 +83,7 @@ impl<T: Scalar> Default for Balance<T> {
 
 impl<T: Scalar> Balance<T> {
     /// Evaluates what is left of the balance at the contacts that have been found.
-    pub(super) fn evaluate(&mut self, kind: ContactModel, step: &StepProblem<'_, (), T>, solved: Solved<'_>) {
+    pub(super) fn evaluate(&mut self, kind: ContactModel, step: &StepProblem<'_, T>, solved: Solved<'_>) {
         let (StepProblem { model, state, .. }, dt) = (*step, step.length());
         self.set_frames(model, state);
         self.start(model, state, dt);
@@ -119,7 +119,7 @@ impl<T: Scalar> Balance<T> {
     fn for_each_impulse(
         &mut self,
         kind: ContactModel,
-        step: &StepProblem<'_, (), T>,
+        step: &StepProblem<'_, T>,
         Solved { problem, newton, moving }: Solved<'_>,
         mut visit: impl FnMut(&[BodyFrame<T>], &GeometryPair, SpatialForce<T>, Vector3<T>),
     ) {
@@ -150,7 +150,7 @@ impl<T: Scalar> Balance<T> {
     pub(super) fn impulse_between(
         &mut self,
         kind: ContactModel,
-        step: &StepProblem<'_, (), T>,
+        step: &StepProblem<'_, T>,
         after: &State<T>,
         solved: Solved<'_>,
         (on, from): (usize, usize),
@@ -224,7 +224,7 @@ impl<T: Scalar> Balance<T> {
     /// δt (ID(q, v₀, (v − v₀)/δt) + D v + K (q + δt v − q_rest) − τ), less the impulses of actuators,
     /// stops and the motion without forces, at the kinematics of the state. Of trees under computed torque the acceleration that
     /// their drives lead with is taken from that in ID, and D and K are not theirs.
-    fn add_joints(&mut self, step: &StepProblem<'_, (), T>) {
+    fn add_joints(&mut self, step: &StepProblem<'_, T>) {
         let (StepProblem { model, state, control, .. }, dt) = (*step, step.length());
         let Self { velocity, forces, joints, on_links, vdot, of_joints, free_motions, .. } = self;
         let v = &velocity[BODY * state.bodies.len()..];
@@ -254,7 +254,7 @@ impl<T: Scalar> Balance<T> {
             }
         }
         of_joints.iter_mut().for_each(|r| *r *= dt);
-        model.for_each_joint_law(commands, |at, law| {
+        model.for_each_joint_law(commands, &mut |at, law| {
             of_joints[at.v] -= law.impulse(dt, state.joints.q[at.q], v[at.v]);
         });
         for (residual, impulse) in of_joints.iter_mut().zip(&free_motions.joints.impulse) {
@@ -267,7 +267,7 @@ impl<T: Scalar> Balance<T> {
     pub(super) fn move_bristles(
         &mut self,
         kind: ContactModel,
-        step: &StepProblem<'_, (), T>,
+        step: &StepProblem<'_, T>,
         problem: &Problem,
         after: &mut State<T>,
     ) {

@@ -14,7 +14,7 @@ impl VelocityLevel {
     /// them: to `by_velocity` those with respect to the velocities after the step, to `out` the others.
     pub(super) fn add_bristles(
         &self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         by_after: &[f64],

@@ -22,7 +22,7 @@ impl JointDerivatives {
     /// `forces`, to which the impulses of contact are added: one of `patches` for each.
     pub fn evaluate<'a>(
         &mut self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         moving: &[Option<usize>],
         patches: impl Iterator<Item = &'a ContactSensitivity>,
         forces: &mut Forces,
@@ -80,7 +80,7 @@ impl JointDerivatives {
     /// aside.
     pub fn add(
         &mut self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         mu: &[f64],
         by_joints: &mut [f64],
         by_commands: &mut [f64],
@@ -118,7 +118,7 @@ impl JointDerivatives {
                 by.rest += joint.spring.stiffness * scaled[k];
             }
         }
-        model.for_each_joint_law(at.split_control().0, |index, law| {
+        model.for_each_joint_law(at.split_control().0, &mut |index, law| {
             let by = law.slopes(|law, q, v| law.impulse(at.dt.into(), q, v), q[index.q], v[index.v]);
             // A coordinate that is driven has the same index in the tangent space as in v.
             by_joints[index.v] += mu[index.v] * by[0];

@@ -105,7 +105,7 @@ impl JointPart {
         for (i, p) in momentum.iter_mut().enumerate() {
             *p += start.iter().enumerate().map(|(k, v)| inertia[(i, k)] * v).sum::<f64>();
         }
-        model.for_each_joint_law(commands, |at, law| {
+        model.for_each_joint_law(commands, &mut |at, law| {
             if !law.is_nothing() {
                 terms.push(JointTerm { index: indices[at.v], position: q[at.q], law });
             }

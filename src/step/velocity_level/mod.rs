@@ -51,7 +51,7 @@ use super::real_parts::RealParts;
 use super::{StepError, StepProblem};
 use crate::contact::ContactModel;
 use crate::multibody::tree::MidpointRule;
-use crate::multibody::{AppliedForces, BodyFrame, Forces, JointKinematics, Model, State};
+use crate::multibody::{BodyFrame, Forces, JointKinematics, Model, State};
 use crate::scalar::Scalar;
 
 /// The memory of velocity-level steps: reused from one step to the next.
@@ -99,9 +99,9 @@ impl VelocityLevel {
     /// The state after a step, in scalars of any kind: the velocities are found in `f64`, and
     /// given the derivatives that the balance of momentum implies. With `keep` the polygons of the
     /// contacts and the factorization at the solution are left in the workspace.
-    pub(super) fn step<A: AppliedForces, T: Scalar>(
+    pub(super) fn step<T: Scalar>(
         &self,
-        step: &StepProblem<'_, A, T>,
+        step: &StepProblem<'_, T>,
         keep: bool,
         workspace: &mut Workspace,
         balance: &mut Balance<T>,
@@ -111,15 +111,15 @@ impl VelocityLevel {
         balance.forces.reset(model);
         let (commands, control) = control.split_at(model.command_dimension());
         model.add_loads(state, time, commands, &mut balance.forces);
-        applied.apply(model, state, time, control, &mut balance.forces);
-        self.step_under(&step.under(&()), keep, workspace, balance, after)
+        applied.add_to(model, state, time, control, &mut balance.forces);
+        self.step_under(step, keep, workspace, balance, after)
     }
 
     /// [`Self::step`] with the user's forces at its start: the part that is compiled once for all
     /// of them.
     fn step_under<T: Scalar>(
         &self,
-        step: &StepProblem<'_, (), T>,
+        step: &StepProblem<'_, T>,
         keep: bool,
         workspace: &mut Workspace,
         balance: &mut Balance<T>,

@@ -65,7 +65,7 @@ impl VelocityLevel {
         memory: &mut StepForces,
     ) -> SpatialForce<T> {
         memory.were_read = true;
-        let step = StepProblem::new(model, before, dt).under(&());
+        let step = StepProblem::new(model, before, dt);
         let length = step.length();
         memory.find(self, model, (before, after), length.real());
         let Workspace { problem, newton, moving, .. } = &memory.workspace;

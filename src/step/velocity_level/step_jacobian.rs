@@ -7,7 +7,7 @@ use super::free_body::{BODY, six, velocity_of};
 use super::tape::BalanceTape;
 use super::vjp::{VjpMemory, by_extra_pose, turn_jacobian};
 use crate::multibody::{
-    AppliedColumn, AppliedForces, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
+    AppliedColumn, AppliedWorkspace, ForceEntry, ModelGradient, TANGENT_DIMENSION,
     for_each_applied_derivative,
 };
 use crate::step::joint_moves::move_jacobians;
@@ -16,22 +16,22 @@ use crate::step::{StepCotangent, StepJacobian};
 
 impl VelocityLevel {
     /// The derivative of a step as matrices.
-    pub(in crate::step) fn jacobian<A: AppliedForces>(
+    pub(in crate::step) fn jacobian(
         &self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
     ) -> StepJacobian {
-        let mut by = self.balance_matrix(&at.without_forces(), tape, memory);
+        let mut by = self.balance_matrix(at, tape, memory);
         add_applied(at, tape, &mut by);
-        self.solved(&at.without_forces(), tape, memory, by)
+        self.solved(at, tape, memory, by)
     }
 
     /// ∂φ, a row for each velocity, a column for each direction of the state, control value and
     /// parameter; the derivatives of the user's forces aside.
     fn balance_matrix(
         &self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
     ) -> DMatrix<f64> {
@@ -66,7 +66,7 @@ impl VelocityLevel {
 }
 
 /// Adds to ∂φ the derivatives of the user's forces.
-fn add_applied<A: AppliedForces>(at: &StepPoint<'_, A>, tape: &mut BalanceTape, by: &mut DMatrix<f64>) {
+fn add_applied(at: &StepPoint<'_>, tape: &mut BalanceTape, by: &mut DMatrix<f64>) {
     let model = at.model.model();
     let (rows, controls) = (at.before.tangent_dimension(), at.control.len());
     let mut scratch = AppliedWorkspace::default();
@@ -90,7 +90,7 @@ fn add_applied<A: AppliedForces>(at: &StepPoint<'_, A>, tape: &mut BalanceTape, 
             }
         }
     };
-    for_each_applied_derivative(at.applied, &point, &mut scratch, |by_what, force| {
+    for_each_applied_derivative(at.applied, &point, &mut scratch, &mut |by_what, force| {
         let column = match by_what {
             AppliedColumn::State(k) => k,
             AppliedColumn::Command(k) => rows + k,
@@ -105,7 +105,7 @@ impl VelocityLevel {
     /// The derivative of the step from ∂φ: the velocities' is K⁻¹ ∂φ, and the poses follow them.
     fn solved(
         &self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         mut by: DMatrix<f64>,
@@ -202,7 +202,7 @@ impl VelocityLevel {
     /// derivatives `by`.
     fn set_bristle_rows(
         &self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         by: &DMatrix<f64>,

@@ -18,8 +18,7 @@ use crate::contact::{ContactPair, DiscreteSettings, world_impulse_jacobian};
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    AppliedForces, ContactSensitivity, JointKinematics, Motion, PlaceSensitivity, set_link_velocities,
-    with_pair,
+    ContactSensitivity, JointKinematics, Motion, PlaceSensitivity, set_link_velocities, with_pair,
 };
 use crate::spatial::SpatialForce;
 use crate::step::StepError;
@@ -96,9 +95,9 @@ impl BalanceTape {
 impl VelocityLevel {
     /// Finds the contacts at the state before the step again, and factorizes K at the velocities
     /// after it.
-    pub(in crate::step) fn find_again<A>(
+    pub(in crate::step) fn find_again(
         &self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_>,
         workspace: &mut Workspace,
     ) -> Result<(), StepError> {
         let model = at.model.model();
@@ -115,9 +114,9 @@ impl VelocityLevel {
     }
 
     /// Makes the tape of a step that the workspace has taken and kept, or found again.
-    pub(in crate::step) fn record<A: AppliedForces>(
+    pub(in crate::step) fn record(
         &self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_>,
         workspace: &mut Workspace,
         tape: &mut BalanceTape,
     ) {
@@ -125,13 +124,13 @@ impl VelocityLevel {
         workspace.loads.reset(at.model.model());
         if !at.after.joints.v.is_empty() {
             let control = at.split_control().1;
-            at.applied.apply(at.model.model(), at.before, at.time, control, &mut workspace.loads);
+            at.applied.add_to(at.model.model(), at.before, at.time, control, &mut workspace.loads);
         }
-        self.record_under(&at.without_forces(), workspace, tape);
+        self.record_under(at, workspace, tape);
     }
 
     /// [`Self::record`] with the user's forces in the workspace.
-    fn record_under(&self, at: &StepPoint<'_, ()>, workspace: &mut Workspace, tape: &mut BalanceTape) {
+    fn record_under(&self, at: &StepPoint<'_>, workspace: &mut Workspace, tape: &mut BalanceTape) {
         let model = at.model.model();
         let Workspace { problem, newton, frames, moving, free_motions, after, loads, .. } = workspace;
         let BalanceTape { patches, bodies, joints, kinematics, joint_moves, shapes, .. } = tape;

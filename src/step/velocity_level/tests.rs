@@ -18,11 +18,7 @@ use crate::step::StepProblem;
 const PRESS: f64 = 0.7;
 
 /// The state after a step.
-pub(super) fn taken<A: AppliedForces>(
-    method: &VelocityLevel,
-    step: &StepProblem<'_, A>,
-    workspace: &mut Workspace,
-) -> State {
+pub(super) fn taken(method: &VelocityLevel, step: &StepProblem<'_>, workspace: &mut Workspace) -> State {
     let mut after = State::default();
     method.step(step, false, workspace, &mut Balance::default(), &mut after).expect("a step");
     after

@@ -8,8 +8,8 @@ use super::free_body::{BODY, six, velocity_of};
 use super::tape::BalanceTape;
 use crate::contact::{DiscreteSettings, ShapeTerms};
 use crate::multibody::{
-    AppliedForces, BodyState, ForceSensitivity, Forces, FreeMotion, JointKinematics, ModelGradient,
-    TANGENT_DIMENSION, add_link_motions,
+    BodyState, ForceSensitivity, Forces, FreeMotion, JointKinematics, ModelGradient, TANGENT_DIMENSION,
+    add_link_motions,
 };
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 use crate::step::StepCotangent;
@@ -48,7 +48,7 @@ impl VelocityLevel {
     /// through the user's forces aside.
     pub(super) fn add_balance(
         &self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         mu: &[f64],
@@ -125,12 +125,7 @@ impl VelocityLevel {
 
     /// The part of the derivatives of μᵀφ that is due to the user's forces; after
     /// [`Self::add_balance`].
-    fn add_applied<A: AppliedForces>(
-        &self,
-        at: &StepPoint<'_, A>,
-        memory: &mut VjpMemory,
-        out: &mut StepCotangent<'_>,
-    ) {
+    fn add_applied(&self, at: &StepPoint<'_>, memory: &mut VjpMemory, out: &mut StepCotangent<'_>) {
         let VjpMemory { applied, by_force, .. } = memory;
         for force in &mut by_force.bodies {
             *force = SpatialForce::new(force.rotational * at.dt, force.translational * at.dt);
@@ -141,21 +136,21 @@ impl VelocityLevel {
     }
 
     /// The vector–Jacobian product of a step.
-    pub(in crate::step) fn vjp<A: AppliedForces>(
+    pub(in crate::step) fn vjp(
         &self,
-        at: &StepPoint<'_, A>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         out: &mut StepCotangent<'_>,
     ) {
-        self.vjp_of_balance(&at.without_forces(), tape, memory, out);
+        self.vjp_of_balance(at, tape, memory, out);
         self.add_applied(at, memory, out);
     }
 
     /// [`Self::vjp`] but for the derivatives of the user's forces.
     fn vjp_of_balance(
         &self,
-        at: &StepPoint<'_, ()>,
+        at: &StepPoint<'_>,
         tape: &mut BalanceTape,
         memory: &mut VjpMemory,
         out: &mut StepCotangent<'_>,

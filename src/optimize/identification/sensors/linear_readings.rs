@@ -132,7 +132,7 @@ impl<'a> LinearReadings<'a> {
             let commands = &recording.commands_at(moment, settings)[..];
             let (mut by_state, mut by_model) = (Vec::new(), Vec::new());
             let constant = contact.as_ref().map(|(model, _)| model);
-            for_each_tangent_chunk(&motion[moment].state, lifted, |state, directions| {
+            for_each_tangent_chunk(&motion[moment].state, lifted, &mut |state, directions| {
                 let at = Observed { mechanism, actuators, state, commands, contact: constant };
                 by_state.push(Part { directions, readings: readings(quantities, &at, workspace) });
             });
