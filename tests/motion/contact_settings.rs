@@ -121,7 +121,7 @@ fn derivatives_at_aligned_meshes_do_not_change_by_their_company() {
     let mut start = BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.099)));
     start.velocity.translational.x = 0.02;
     let start = State::of_bodies(vec![start]);
-    let shift = (Parameter::initial_position(0, 0), DualArray::<2>::variable(0.0, 0));
+    let shift = (Parameter::initial_position(0, 0), DualArray::<8>::variable(0.0, 0));
     let stiction = (Parameter::StictionVelocity, DualArray::variable(0.03, 1));
     for integrator in [Integrator::SemiImplicitEuler, tight(ContactModel::Lagged), tight(ContactModel::Tamsi)]
     {
@@ -132,7 +132,7 @@ fn derivatives_at_aligned_meshes_do_not_change_by_their_company() {
             let velocity = states.pop().expect("an end").bodies[0].velocity;
             [velocity.rotational, velocity.translational]
         });
-        let by = |of: &[Vector3<DualArray<2>>; 2], k: usize| -> Vec<f64> {
+        let by = |of: &[Vector3<DualArray<8>>; 2], k: usize| -> Vec<f64> {
             of.iter().flat_map(|v| v.iter().map(move |x| x.eps[k])).collect()
         };
         assert_eq!(by(&alone, 0), by(&together, 0), "{integrator:?}");

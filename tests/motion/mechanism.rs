@@ -510,7 +510,7 @@ fn derivatives_of_forward_dynamics_agree_with_central_differences() {
 /// along the axes, at rest, in the types that derivatives are made of.
 #[test]
 fn derivatives_hold_at_an_aligned_state_at_rest() {
-    type D = DualArray<2>;
+    type D = DualArray<8>;
     let kinds = [
         JointKind::Free,
         JointKind::Revolute { axis: Vector3::z() },

@@ -17,6 +17,10 @@ const MOST_ROUNDS: usize = 4;
 /// The cost tolerance while substeps follow the parameters: what jumps cannot be told more finely.
 const TOLERANCE_OF_JUMPS: f64 = 1e-3;
 
+/// The damping of the first step of the method of Levenberg and Marquardt. Parameters of contact are hard to tell from
+/// one another, and a larger one holds back what few residuals say for many iterations.
+const FIRST_DAMPING: f64 = 1e-6;
+
 /// The cost tolerance of an easier problem, whose solution is only where the fit goes on from.
 const TOLERANCE_OF_EASED: f64 = 1e-3;
 
@@ -157,6 +161,7 @@ pub(in crate::optimize) fn solve<R: Residuals>(
         Method::LevenbergMarquardt => {
             let solver =
                 LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+            let solver = solver.with_initial_damping(FIRST_DAMPING)?;
             let solver = solver.with_secant_updates(problem.has_costly_jacobian());
             let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
             run(executor, progress, LevenbergMarquardt::convergence)
