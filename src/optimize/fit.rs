@@ -116,7 +116,7 @@ fn finish<R: Residuals>(
     solved: Solved,
 ) -> Result<Fit, Error> {
     let values = values_at(parameters, &solved.variables)?;
-    let problem = LeastSquares::new(model, parameters);
+    let problem = LeastSquares::new(model, parameters).remembering(&solved.last);
     let problem = match &solved.held {
         Some(held) => problem.holding(held),
         None => problem,

@@ -1,5 +1,7 @@
 //! A least-squares problem over named parameters, in the forms that argmin's solvers take.
 
+use std::sync::{Mutex, PoisonError};
+
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::{DMatrix, DVector};
 
@@ -190,6 +192,18 @@ pub(crate) fn residuals_and_jacobian_holding<R: Residuals + ?Sized>(
     Ok((values, jacobian))
 }
 
+/// The last linearization of a model whose Jacobian is costly: what a fit ends at need not be linearized again.
+#[derive(Debug, Default)]
+pub(super) struct LastLinearization(Mutex<Option<Linearization>>);
+
+/// Values of the parameters, the substeps that were held, and the residuals there.
+#[derive(Debug)]
+struct Linearization {
+    values: Vec<f64>,
+    substeps: Option<HeldSubsteps>,
+    residuals: LinearResiduals,
+}
+
 /// Is told of every point at which a problem was differentiated, to keep it, and of the others too where Jacobians are
 /// costly: a solver goes on from such points.
 pub(super) trait Keeper: std::fmt::Debug + Sync {
@@ -214,6 +228,7 @@ pub struct LeastSquares<'a, R> {
     parameters: &'a FitParameters,
     substeps: Option<&'a HeldSubsteps>,
     keeper: Option<&'a dyn Keeper>,
+    last: Option<&'a LastLinearization>,
 }
 
 impl<R> Clone for LeastSquares<'_, R> {
@@ -227,7 +242,7 @@ impl<R> Copy for LeastSquares<'_, R> {}
 impl<'a, R: Residuals> LeastSquares<'a, R> {
     /// The problem of fitting `parameters` of `model`.
     pub fn new(model: &'a R, parameters: &'a FitParameters) -> Self {
-        Self { model, parameters, substeps: None, keeper: None }
+        Self { model, parameters, substeps: None, keeper: None, last: None }
     }
 
     /// The same problem with error-controlled steps that have these substeps, whatever the parameters.
@@ -239,6 +254,11 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
     /// The same problem that tells of every point at which it is differentiated.
     pub(super) fn keeping(self, keeper: Option<&'a dyn Keeper>) -> Self {
         Self { keeper, ..self }
+    }
+
+    /// The same problem that remembers its last linearization there.
+    pub(super) fn remembering(self, last: &'a LastLinearization) -> Self {
+        Self { last: Some(last), ..self }
     }
 
     /// The parameters.
@@ -259,7 +279,21 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
 
     /// The same, with their derivative with respect to the values.
     pub(super) fn linear_residuals_at(&self, values: &[f64]) -> Result<LinearResiduals, Error> {
-        Ok(self.with_priors(self.model.minimized_with_jacobian(values, self.substeps)?, values))
+        // Where the model finds unknowns of its own, it may find better ones the second time.
+        let last = self.last.filter(|_| self.has_costly_jacobian());
+        let mut last = last.map(|last| last.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(Some(known)) = last.as_deref()
+            && known.values == values
+            && known.substeps.as_ref() == self.substeps
+        {
+            return Ok(known.residuals.clone());
+        }
+        let residuals = self.with_priors(self.model.minimized_with_jacobian(values, self.substeps)?, values);
+        if let Some(last) = last.as_deref_mut() {
+            let (values, substeps) = (values.to_vec(), self.substeps.cloned());
+            *last = Some(Linearization { values, substeps, residuals: residuals.clone() });
+        }
+        Ok(residuals)
     }
 
     /// Residuals of the model with those of priors after them.

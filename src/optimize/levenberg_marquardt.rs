@@ -300,7 +300,10 @@ where
             if small && self.damping <= NEGLIGIBLE_DAMPING && self.convergence.is_none() {
                 self.convergence = Some(Convergence::Cost);
             }
-            if self.convergence.is_some() && self.updates > 0 {
+            if self.convergence.is_some() && self.secant_updates {
+                if self.updates == 0 {
+                    break None;
+                }
                 model = self.renewed(problem, &x, model)?;
                 continue;
             }

@@ -5,7 +5,9 @@ use argmin::core::{Error, Executor};
 use super::kept::{KeptFit, Stage};
 use super::settings::{FitSettings, Method};
 use crate::optimize::lbfgsb::Lbfgsb;
-use crate::optimize::least_squares::{HeldSubsteps, Keeper, LeastSquares, Residuals, half_square};
+use crate::optimize::least_squares::{
+    HeldSubsteps, Keeper, LastLinearization, LeastSquares, Residuals, half_square,
+};
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::parameters::FitParameters;
 use crate::optimize::progress::ProgressObserver;
@@ -37,6 +39,8 @@ pub(super) struct Solved {
     pub termination: String,
     /// The substeps that it belongs to, where steps have some.
     pub held: Option<HeldSubsteps>,
+    /// The linearization there, perhaps.
+    pub last: LastLinearization,
 }
 
 /// The parameters in their units.
@@ -61,7 +65,8 @@ pub(super) fn solve_from<R: Residuals>(
     if !is_eased {
         (x, made) = eased_start(model, parameters, settings, (x, *cost, made), kept)?;
     }
-    let (ended, held) = solve_through_jumps(model, parameters, settings, (x, made), progress, kept)?;
+    let last = LastLinearization::default();
+    let (ended, held) = solve_through_jumps((model, &last), parameters, settings, (x, made), progress, kept)?;
     Ok(Solved {
         variables: ended.variables,
         cost: ended.cost,
@@ -69,6 +74,7 @@ pub(super) fn solve_from<R: Residuals>(
         convergence: ended.convergence,
         termination: ended.termination,
         held,
+        last,
     })
 }
 
@@ -108,14 +114,14 @@ fn begin<'k>(kept: Option<&'k KeptFit<'_>>, stage: Stage, made: u64) -> Option<&
 /// error-controlled steps, first with substeps that follow the parameters, then with those held that it has come to.
 /// Returns these too.
 fn solve_through_jumps<R: Residuals>(
-    model: &R,
+    (model, last): (&R, &LastLinearization),
     parameters: &FitParameters,
     settings: &FitSettings,
     (x, made): (Vec<f64>, u64),
     progress: Option<&ProgressObserver>,
     kept: Option<&KeptFit<'_>>,
 ) -> Result<(Ended, Option<HeldSubsteps>), Error> {
-    let problem = LeastSquares::new(model, parameters);
+    let problem = LeastSquares::new(model, parameters).remembering(last);
     // Those of an iteration limit are left after iterations that were made.
     let left = |made: u64, cost_tolerance: f64| FitSettings {
         max_iterations: settings.max_iterations.saturating_sub(made),

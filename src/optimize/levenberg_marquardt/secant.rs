@@ -26,8 +26,7 @@ impl LevenbergMarquardt {
         O: Jacobian<Param = Vec<f64>, Jacobian = DMatrix<f64>>,
     {
         let is_good = self.updates < x.len() && (ratio - 1.0).abs() <= TRUSTED;
-        // Where the method has converged no further step is taken.
-        if self.secant_updates && (is_good || self.convergence.is_some()) {
+        if self.secant_updates && is_good {
             let change: Vec<f64> = trial.iter().zip(x).map(|(after, before)| after - before).collect();
             self.updates += 1;
             return Ok(updated(&model.jacobian, &self.scale, &change, (&model.residuals, residuals)));
