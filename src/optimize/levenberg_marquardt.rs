@@ -33,8 +33,8 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// column norms of J seen so far (Moré), which makes the method invariant to the units of the
 /// variables; λ follows Nielsen's rule from the ratio of actual to predicted reduction.
 ///
-/// A step whose reduction falls short of the model's is tried once more with the acceleration that the residuals at its end
-/// tell: they bend along the way, and a path that bends with them leads farther through a curved valley than a short
+/// With [`with_acceleration`](Self::with_acceleration) a step whose reduction falls short of the model's is tried once more
+/// with the acceleration that the residuals at its end tell: they bend along the way, and a path that bends with them leads farther through a curved valley than a short
 /// straight one.
 ///
 /// Where Jacobians cost more than residuals ([`with_secant_updates`](Self::with_secant_updates)), the one of an
@@ -80,6 +80,8 @@ pub struct LevenbergMarquardt {
     convergence: Option<Convergence>,
     #[serde(default)]
     secant_updates: bool,
+    #[serde(default)]
+    has_acceleration: bool,
     /// Updates of the Jacobian since it was evaluated. A run that goes on from a checkpoint evaluates it.
     #[serde(skip)]
     updates: usize,
@@ -121,6 +123,7 @@ impl LevenbergMarquardt {
             scale: Vec::new(),
             convergence: None,
             secant_updates: false,
+            has_acceleration: false,
             updates: 0,
         }
     }
@@ -178,6 +181,13 @@ impl LevenbergMarquardt {
     #[must_use]
     pub fn with_secant_updates(self, updates: bool) -> Self {
         Self { secant_updates: updates, ..self }
+    }
+
+    /// Whether steps that fall short are tried once more with an acceleration (default: no), for residuals that bend so much
+    /// that straight steps must be short.
+    #[must_use]
+    pub fn with_acceleration(self, acceleration: bool) -> Self {
+        Self { has_acceleration: acceleration, ..self }
     }
 
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
@@ -281,7 +291,7 @@ where
         let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
         let x_norm = norm(&mut x.iter().zip(&self.scale).map(|(x, d)| x * d));
 
-        let (mut last_error, mut is_corrected) = (None, false);
+        let (mut last_error, mut may_correct) = (None, self.has_acceleration);
         let accepted = loop {
             if self.convergence == Some(Convergence::Gradient) {
                 break None;
@@ -311,8 +321,8 @@ where
                 match residuals_at(problem, &trial) {
                     Ok(mut new) => {
                         let mut actual = model.actual_reduction(&new);
-                        if self.updates == 0 && !is_corrected && actual < FULL_GAIN_RATIO * predicted {
-                            is_corrected = true;
+                        if self.updates == 0 && may_correct && actual < FULL_GAIN_RATIO * predicted {
+                            may_correct = false;
                             if let Some(corrected) = self.corrected(&x, &trial, &model, &new)
                                 && let Ok(found) = residuals_at(problem, &corrected)
                                 && model.actual_reduction(&found) > actual

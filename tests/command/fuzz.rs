@@ -4,7 +4,7 @@
 //! the bits are the same on one thread and on two.
 //!
 //! A failure prints the number of the input; `ISOBAR_FUZZ_INPUT=NUMBER` runs that one alone.
-//! `ISOBAR_FUZZ_INPUTS` and `ISOBAR_FUZZ_SCENES` ask for more (40,000 and 300 without), the inputs
+//! `ISOBAR_FUZZ_INPUTS` and `ISOBAR_FUZZ_SCENES` ask for more (20,000 and 300 without), the inputs
 //! from number `ISOBAR_FUZZ_FIRST` on:
 //!
 //! ```sh
@@ -365,7 +365,7 @@ fn readers_refuse_mistakes_in_one_line() {
     let (first, count) = match asked_for("ISOBAR_FUZZ_INPUT") {
         Some(number) => (number, 1),
         None => {
-            (asked_for("ISOBAR_FUZZ_FIRST").unwrap_or(0), asked_for("ISOBAR_FUZZ_INPUTS").unwrap_or(40_000))
+            (asked_for("ISOBAR_FUZZ_FIRST").unwrap_or(0), asked_for("ISOBAR_FUZZ_INPUTS").unwrap_or(20_000))
         }
     };
     let (start, slowest) = (Instant::now(), AtomicU64::new(0));

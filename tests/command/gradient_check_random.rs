@@ -32,11 +32,15 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
 
 #[test]
 fn right_derivatives_are_never_wrong() {
-    let count = (KINDS.len() * FAMILIES.len()) as u64;
+    // Every kind of step with every other family, every family with every other kind.
+    let kinds = KINDS.len() as u64;
+    let is_taken = |seed: &u64| (seed % kinds + seed / kinds).is_multiple_of(2);
+    let chosen: Vec<u64> = (0..kinds * FAMILIES.len() as u64).filter(is_taken).collect();
+    let count = chosen.len();
     let checked = |seed: u64| Some((seed, checked(seed, false)?));
     let (seeds, reports): (Vec<u64>, Vec<GradientReport>) =
-        (0..count).into_par_iter().filter_map(checked).unzip();
-    assert!(10 * reports.len() >= 9 * count as usize, "{} of {count} scenes", reports.len());
+        chosen.into_par_iter().filter_map(checked).unzip();
+    assert!(10 * reports.len() >= 9 * count, "{} of {count} scenes", reports.len());
     let all = |verdict| reports.iter().map(|report| report.count(verdict)).sum::<usize>();
     let counts = [Verdict::Ok, Verdict::Zero, Verdict::Kink, Verdict::Noisy, Verdict::Wrong].map(all);
     println!("{count} scenes: ok/zero/kink/noisy/wrong {counts:?}");

@@ -206,7 +206,7 @@ fn levenberg_marquardt_reaches_the_certified_values_from_both_starts() {
         for (start, updates) in data.starts.iter().flat_map(|start| [(start, false), (start, true)]) {
             let parameters = unknowns(start);
             let problem = LeastSquares::new(&data, &parameters);
-            let solver = LevenbergMarquardt::new().with_secant_updates(updates);
+            let solver = LevenbergMarquardt::new().with_secant_updates(updates).with_acceleration(updates);
             let result = Executor::new(problem, solver)
                 .configure(|state| {
                     let x = parameters.variables(start).unwrap();
@@ -222,7 +222,7 @@ fn levenberg_marquardt_reaches_the_certified_values_from_both_starts() {
                 data.model,
                 result.state.get_iter(),
                 result.problem.counts["jacobian_count"],
-                if updates { " and updates of them" } else { "" },
+                if updates { " with updates, and acceleration" } else { "" },
                 result.solver.convergence()
             );
             assert!(found > 8.0, "{:?} from {start:?}: {b:?}", data.model);
