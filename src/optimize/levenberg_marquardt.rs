@@ -41,6 +41,9 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// iteration follows from that of the one before by Broyden's update as long as the linear model tells well how the cost
 /// falls; that a step is rejected, or that the method has converged, is decided with an evaluated one.
 ///
+/// Where residuals have kinks the cost may fall on and on by next to nothing: the method ends when twenty iterations
+/// together have lowered it by less than what an error of a tenth of a standard error costs, and no step promises more.
+///
 /// If the residuals cannot be evaluated at a trial point (an error, or a number that is not finite), the
 /// step counts as too long: it is rejected and the damping grows. Only at the start is it an error.
 ///
@@ -85,6 +88,9 @@ pub struct LevenbergMarquardt {
     /// Updates of the Jacobian since it was evaluated. A run that goes on from a checkpoint evaluates it.
     #[serde(skip)]
     updates: usize,
+    /// The costs so far.
+    #[serde(skip)]
+    costs: Vec<f64>,
 }
 
 /// Damping at which a step that is still rejected shows that the cost cannot be reduced.
@@ -96,8 +102,8 @@ const ROUNDING_OF_COST: f64 = 1e-13;
 /// A step that promises less than this part of the cost and is rejected has met the noise of the
 /// residuals (those of a simulation hold an iteration's tolerance).
 const NOISE_OF_COST: f64 = 1e-10;
-/// What an error of a tenth of a standard error costs, over the variance of the residuals.
-const COST_OF_NOISE: f64 = 0.5e-2;
+/// So many iterations must together lower the cost by more than that.
+const MOST_IDLE: usize = 20;
 /// Ratio of actual to predicted reduction below which a step is tried with a correction too.
 const FULL_GAIN_RATIO: f64 = 0.75;
 /// Smallest ratio of actual to predicted reduction of an accepted step.
@@ -125,6 +131,7 @@ impl LevenbergMarquardt {
             secant_updates: false,
             has_acceleration: false,
             updates: 0,
+            costs: Vec::new(),
         }
     }
 
@@ -202,6 +209,19 @@ impl LevenbergMarquardt {
         }
     }
 
+    /// Whether the last iterations, with one that lowers the cost to `after`, have together lowered it by next to nothing.
+    fn is_idle(&mut self, cost: f64, after: &LinearModel) -> bool {
+        self.costs.push(cost);
+        let first = self.costs.len().checked_sub(MOST_IDLE);
+        first.is_some_and(|first| self.costs[first] - half_square(&after.residuals) <= after.cost_of_noise())
+    }
+
+    /// Whether the linear model promises no more than that, even without damping.
+    fn promises_noise(&self, x: &[f64], model: &LinearModel) -> bool {
+        let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
+        model.reduction(&whole.step(x, &model.gradient, &model.r, &model.q)) <= model.cost_of_noise()
+    }
+
     /// The largest cosine between the residuals and a free column of J.
     fn gradient_cosine(
         &self,
@@ -254,6 +274,7 @@ where
         let (residuals, jacobian) = evaluate(problem, &x)?;
         (self.damping, self.growth, self.convergence) = (self.initial_damping, 2.0, None);
         self.updates = 0;
+        self.costs.clear();
         self.scale.clear();
         self.update_scale(&jacobian);
         let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals));
@@ -359,10 +380,7 @@ where
             self.damping *= self.growth;
             self.growth *= 2.0;
             if trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
-                let freedom = model.residuals.len().saturating_sub(x.len()) as f64;
-                let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
-                let promised = model.reduction(&whole.step(&x, &model.gradient, &model.r, &model.q));
-                if freedom > 0.0 && promised * freedom <= COST_OF_NOISE * 2.0 * cost {
+                if self.promises_noise(&x, &model) {
                     self.convergence = Some(Convergence::Noise);
                     break None;
                 }
@@ -386,7 +404,11 @@ where
                 if self.updates == 0 {
                     self.update_scale(&jacobian);
                 }
-                (trial, LinearModel::new(residuals, jacobian))
+                let model = LinearModel::new(residuals, jacobian);
+                if self.is_idle(cost, &model) && self.updates == 0 && self.promises_noise(&trial, &model) {
+                    self.convergence.get_or_insert(Convergence::Noise);
+                }
+                (trial, model)
             }
             None => (x, model),
         };

@@ -21,7 +21,7 @@ const TOLERANCE_OF_JUMPS: f64 = 1e-3;
 
 /// The damping of the first step of the method of Levenberg and Marquardt. Parameters of contact are hard to tell from
 /// one another, and a larger one holds back what few residuals say for many iterations.
-const FIRST_DAMPING: f64 = 1e-6;
+const FIRST_DAMPING: f64 = 1e-4;
 
 /// The cost tolerance of an easier problem, whose solution is only where the fit goes on from.
 const TOLERANCE_OF_EASED: f64 = 1e-3;

@@ -232,6 +232,25 @@ fn a_wrong_jacobian_is_reported_and_not_called_converged() {
 }
 
 #[test]
+fn a_cost_that_falls_by_next_to_nothing_ends_the_run() {
+    // The Jacobian of the first residual is ten times too large, so that each step goes a tenth of the way.
+    let problem = || {
+        Functions(
+            |x: &[f64]| [&[x[0]][..], &[1.0; 10]].concat(),
+            |_: &[f64]| DMatrix::from_fn(11, 1, |row, _| if row == 0 { 10.0 } else { 0.0 }),
+        )
+    };
+    // The standard error is 1.
+    let (state, solver) = solve(problem(), LevenbergMarquardt::new(), &[0.09]);
+    assert_eq!(solver.convergence(), Some(Convergence::Noise));
+    assert!(state.get_iter() <= 21, "{}", state.get_iter());
+    // Far away short steps are no sign of the minimum.
+    let (state, solver) = solve(problem(), LevenbergMarquardt::new(), &[100.0]);
+    let x = state.get_param().unwrap()[0];
+    assert!(solver.convergence() != Some(Convergence::Noise) || x.abs() < 0.15, "{x}");
+}
+
+#[test]
 fn bad_input_is_refused() {
     let refused = |r: Result<LevenbergMarquardt, Error>| r.unwrap_err().to_string();
     assert!(refused(LevenbergMarquardt::new().with_bounds(vec![1.0], vec![0.0])).contains("variable 0"));
