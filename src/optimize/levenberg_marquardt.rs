@@ -342,7 +342,9 @@ where
                 match residuals_at(problem, &trial) {
                     Ok(mut new) => {
                         let mut actual = model.actual_reduction(&new);
-                        if self.updates == 0 && may_correct && actual < FULL_GAIN_RATIO * predicted {
+                        // A bend that is told from noise is none.
+                        let may_bend = may_correct && self.updates == 0 && predicted > NOISE_OF_COST * cost;
+                        if may_bend && actual < FULL_GAIN_RATIO * predicted {
                             may_correct = false;
                             if let Some(corrected) = self.corrected(&x, &trial, &model, &new)
                                 && let Ok(found) = residuals_at(problem, &corrected)

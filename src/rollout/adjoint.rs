@@ -71,7 +71,7 @@ pub struct LossGradient {
 /// product of each.
 ///
 /// Its cost does not depend on the number of control values and parameters, except as described at
-/// [`DifferentiatedModel`] and [`AppliedForces::add_vjp`]. The result has the same bits whichever states
+/// [`DifferentiatedModel`] and [`AppliedForces::add_vjp`](crate::multibody::AppliedForces::add_vjp). The result has the same bits whichever states
 /// are kept, as long as a step depends on nothing but its arguments.
 /// The thread keeps up to 64 MiB of the memory that this takes, for its next gradient.
 ///

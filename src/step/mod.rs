@@ -1,6 +1,7 @@
 //! One step of time.
 
 mod complementarity;
+mod dense_output;
 mod derivative;
 mod derivative_workspace;
 mod error;
@@ -18,6 +19,7 @@ mod tape;
 mod velocity_level;
 
 pub use complementarity::{ComplementarityMethod, PatchKind, RigidContact};
+pub use dense_output::DenseOutput;
 pub use derivative::{StepCotangent, StepJacobian};
 pub use derivative_workspace::DerivativeWorkspace;
 pub use error::StepError;
