@@ -41,7 +41,8 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// iteration follows from that of the one before by Broyden's update as long as the linear model tells well how the cost
 /// falls; that a step is rejected, or that the method has converged, is decided with an evaluated one.
 ///
-/// Where residuals have kinks the cost may fall on and on by next to nothing: the method ends when twenty iterations
+/// Where residuals have kinks the cost may fall on and on by next to nothing: with
+/// [`with_end_in_noise`](Self::with_end_in_noise) the method ends when twenty iterations
 /// together have lowered it by less than what an error of a tenth of a standard error costs, and no step promises more.
 ///
 /// If the residuals cannot be evaluated at a trial point (an error, or a number that is not finite), the
@@ -85,6 +86,8 @@ pub struct LevenbergMarquardt {
     secant_updates: bool,
     #[serde(default)]
     has_acceleration: bool,
+    #[serde(default)]
+    ends_in_noise: bool,
     /// Updates of the Jacobian since it was evaluated. A run that goes on from a checkpoint evaluates it.
     #[serde(skip)]
     updates: usize,
@@ -130,6 +133,7 @@ impl LevenbergMarquardt {
             convergence: None,
             secant_updates: false,
             has_acceleration: false,
+            ends_in_noise: false,
             updates: 0,
             costs: Vec::new(),
         }
@@ -195,6 +199,12 @@ impl LevenbergMarquardt {
     #[must_use]
     pub fn with_acceleration(self, acceleration: bool) -> Self {
         Self { has_acceleration: acceleration, ..self }
+    }
+
+    /// Whether it ends where the cost falls by next to nothing (default: no), for residuals with kinks or noise.
+    #[must_use]
+    pub fn with_end_in_noise(self, ends: bool) -> Self {
+        Self { ends_in_noise: ends, ..self }
     }
 
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
@@ -407,7 +417,11 @@ where
                     self.update_scale(&jacobian);
                 }
                 let model = LinearModel::new(residuals, jacobian);
-                if self.is_idle(cost, &model) && self.updates == 0 && self.promises_noise(&trial, &model) {
+                if self.ends_in_noise
+                    && self.is_idle(cost, &model)
+                    && self.updates == 0
+                    && self.promises_noise(&trial, &model)
+                {
                     self.convergence.get_or_insert(Convergence::Noise);
                 }
                 (trial, model)

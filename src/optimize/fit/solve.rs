@@ -167,7 +167,8 @@ pub(in crate::optimize) fn solve<R: Residuals>(
         Method::LevenbergMarquardt => {
             let solver =
                 LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let solver = solver.with_initial_damping(FIRST_DAMPING)?.with_acceleration(true);
+            let solver =
+                solver.with_initial_damping(FIRST_DAMPING)?.with_acceleration(true).with_end_in_noise(true);
             let solver = solver.with_secant_updates(problem.has_costly_jacobian());
             let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
             run(executor, progress, LevenbergMarquardt::convergence)

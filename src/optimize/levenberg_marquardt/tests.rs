@@ -241,11 +241,11 @@ fn a_cost_that_falls_by_next_to_nothing_ends_the_run() {
         )
     };
     // The standard error is 1.
-    let (state, solver) = solve(problem(), LevenbergMarquardt::new(), &[0.09]);
+    let (state, solver) = solve(problem(), LevenbergMarquardt::new().with_end_in_noise(true), &[0.09]);
     assert_eq!(solver.convergence(), Some(Convergence::Noise));
     assert!(state.get_iter() <= 21, "{}", state.get_iter());
     // Far away short steps are no sign of the minimum.
-    let (state, solver) = solve(problem(), LevenbergMarquardt::new(), &[100.0]);
+    let (state, solver) = solve(problem(), LevenbergMarquardt::new().with_end_in_noise(true), &[100.0]);
     let x = state.get_param().unwrap()[0];
     assert!(solver.convergence() != Some(Convergence::Noise) || x.abs() < 0.15, "{x}");
 }
