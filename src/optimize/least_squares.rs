@@ -281,17 +281,19 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
     pub(super) fn linear_residuals_at(&self, values: &[f64]) -> Result<LinearResiduals, Error> {
         // Where the model finds unknowns of its own, it may find better ones the second time.
         let last = self.last.filter(|_| self.has_costly_jacobian());
-        let mut last = last.map(|last| last.0.lock().unwrap_or_else(PoisonError::into_inner));
-        if let Some(Some(known)) = last.as_deref()
+        // Nothing is locked while the model is evaluated, which other threads may take part in.
+        let locked = |last: &'a LastLinearization| last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last
+            && let Some(known) = &*locked(last)
             && known.values == values
             && known.substeps.as_ref() == self.substeps
         {
             return Ok(known.residuals.clone());
         }
         let residuals = self.with_priors(self.model.minimized_with_jacobian(values, self.substeps)?, values);
-        if let Some(last) = last.as_deref_mut() {
+        if let Some(last) = last {
             let (values, substeps) = (values.to_vec(), self.substeps.cloned());
-            *last = Some(Linearization { values, substeps, residuals: residuals.clone() });
+            *locked(last) = Some(Linearization { values, substeps, residuals: residuals.clone() });
         }
         Ok(residuals)
     }

@@ -37,7 +37,6 @@ use crate::multibody::State;
 #[derive(Clone, Debug)]
 pub struct DenseOutput {
     time: f64,
-    length: f64,
     pieces: Vec<Piece>,
 }
 
@@ -79,11 +78,7 @@ impl DenseOutput {
             Integrator::ErrorControlled(controlled) if controlled.method == ControlledMethod::Radau => {
                 integrator.step(step, workspace)?;
                 let substeps = workspace.substeps().map_or_else(Vec::new, |found| found.substeps.clone());
-                let mut orders = substeps
-                    .iter()
-                    .filter_map(|substep| RadauOrder::of_number(substep.order))
-                    .collect::<Vec<_>>()
-                    .into_iter();
+                let mut orders = substeps.iter().filter_map(|substep| RadauOrder::of_number(substep.order));
                 controlled.for_each_fixed_step(step, &substeps, workspace, &mut |part, _, workspace| {
                     let order = orders.next().unwrap_or(RadauOrder::Fifth);
                     keep(order, part, workspace.radau.solver.increments());
@@ -91,12 +86,12 @@ impl DenseOutput {
             }
             _ => return Ok(None),
         }
-        Ok(Some(Self { time: step.time, length, pieces }))
+        Ok(Some(Self { time: step.time, pieces }))
     }
 
     /// The time at the start of the step and that at its end, s.
     pub fn span(&self) -> Range<f64> {
-        self.time..self.time + self.length
+        self.time..self.time + self.pieces.last().map_or(0.0, |piece| piece.span.end)
     }
 
     /// The state at a time in s; that at the nearer end for times before or after the step.

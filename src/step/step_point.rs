@@ -4,7 +4,7 @@ use super::StepProblem;
 use crate::multibody::{DifferentiableForces, DifferentiatedModel, ForcePoint, State};
 
 /// A step that was taken, at which derivatives are asked for: a [`StepProblem`] with its outcome.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct StepPoint<'a> {
     /// The model, with the parameters to differentiate with respect to.
     pub model: &'a DifferentiatedModel<'a>,
@@ -18,14 +18,6 @@ pub(super) struct StepPoint<'a> {
     pub applied: &'a dyn DifferentiableForces,
     pub control: &'a [f64],
 }
-
-impl Clone for StepPoint<'_> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl Copy for StepPoint<'_> {}
 
 impl<'a> StepPoint<'a> {
     pub fn new(step: &StepProblem<'a>, after: &'a State, model: &'a DifferentiatedModel<'a>) -> Self {

@@ -31,10 +31,7 @@ impl LevenbergMarquardt {
             self.updates += 1;
             return Ok(updated(&model.jacobian, &self.scale, &change, (&model.residuals, residuals)));
         }
-        let jacobian = problem.jacobian(trial)?;
-        if jacobian.iter().any(|v| !v.is_finite()) {
-            return Err(Error::msg("the Jacobian is not finite"));
-        }
+        let jacobian = evaluated(problem, trial)?;
         self.updates = 0;
         Ok(jacobian)
     }
@@ -52,10 +49,7 @@ impl LevenbergMarquardt {
     where
         O: Jacobian<Param = Vec<f64>, Jacobian = DMatrix<f64>>,
     {
-        let jacobian = problem.jacobian(x)?;
-        if jacobian.iter().any(|v| !v.is_finite()) {
-            return Err(Error::msg("the Jacobian is not finite"));
-        }
+        let jacobian = evaluated(problem, x)?;
         (self.updates, self.convergence) = (0, None);
         self.update_scale(&jacobian);
         Ok(LinearModel::new(model.residuals, jacobian))
@@ -65,6 +59,18 @@ impl LevenbergMarquardt {
     pub(super) fn has_no_gradient(&self, x: &[f64], model: &LinearModel) -> bool {
         let residual_norm = DVector::from_column_slice(&model.residuals).norm();
         self.gradient_cosine(x, &model.gradient, &model.jacobian, residual_norm) <= self.tolerances.gradient
+    }
+}
+
+/// A Jacobian that is finite.
+fn evaluated<O>(problem: &mut Problem<O>, x: &Vec<f64>) -> Result<DMatrix<f64>, Error>
+where
+    O: Jacobian<Param = Vec<f64>, Jacobian = DMatrix<f64>>,
+{
+    let jacobian = problem.jacobian(x)?;
+    match jacobian.iter().all(|v| v.is_finite()) {
+        true => Ok(jacobian),
+        false => Err(Error::msg("the Jacobian is not finite")),
     }
 }
 
