@@ -41,6 +41,8 @@ mod pair;
 mod settings;
 mod surface;
 
+#[cfg(test)]
+pub(crate) use features::kinds_of_gaps;
 pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features, is_still_over};
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};

@@ -112,7 +112,7 @@ pub(crate) fn body_acceleration_vjp(
 }
 
 /// The solution of a well-conditioned 3×3 system by Cramer's rule.
-pub(super) fn solve<T: Scalar>(matrix: &Matrix3<T>, right: &Vector3<T>) -> Vector3<T> {
+pub(crate) fn solve<T: Scalar>(matrix: &Matrix3<T>, right: &Vector3<T>) -> Vector3<T> {
     let (x, y, z) =
         (matrix.column(0).into_owned(), matrix.column(1).into_owned(), matrix.column(2).into_owned());
     let yz = y.cross(&z);

@@ -74,6 +74,20 @@ pub(crate) fn rotation_exponential_jacobian<T: Scalar>(v: &Vector3<T>) -> Matrix
     Matrix3::identity() + k * b + k * k * cubic_quotient(s, a)
 }
 
+/// The square of the angle from which [`half_tangent_quotient`] is constant, rad².
+const LARGEST_HALF_TANGENT: f64 = 6.25;
+
+/// tan(½√s)/√s = (1 − cos √s)/(√s sin √s) as a function of s = θ², smooth at s = 0. From θ = 2.5 rad on it is constant,
+/// as it has a pole at half a turn.
+pub(crate) fn half_tangent_quotient<T: Scalar>(s: T) -> T {
+    let (a, b) = sine_and_cosine_quotients(if s.real() < LARGEST_HALF_TANGENT {
+        s
+    } else {
+        T::from(LARGEST_HALF_TANGENT)
+    });
+    b / a
+}
+
 /// The rotation Rz(yaw)·Ry(pitch)·Rx(roll), angles in radians.
 pub fn rotation_from_rpy<T: Scalar>(roll: T, pitch: T, yaw: T) -> Matrix3<T> {
     let o = T::from(0.0);
@@ -247,6 +261,21 @@ mod tests {
         // On both sides of the series' limit.
         let at = |angle: f64| rotation_exponential_jacobian(&Vector3::new(0.0, angle, 0.0));
         assert_relative_eq!(at(0.1_f64.next_down()), at(0.1_f64.next_up()), epsilon = 1e-13);
+    }
+
+    #[test]
+    fn half_tangent_is_that_of_the_half_angle_and_bounded() {
+        for angle in [0.0_f64, 1e-9, 0.0999, 0.1001, 1.0, 2.4] {
+            let expected = if angle > 1e-6 { (0.5 * angle).tan() / angle } else { 0.5 };
+            let s = crate::scalar::DualArray::<1>::variable(angle * angle, 0);
+            let got = half_tangent_quotient(s);
+            assert_relative_eq!(got.re, expected, epsilon = 1e-14);
+            let [plus, minus] = [1e-6, -1e-6].map(|d| half_tangent_quotient(angle * angle + d));
+            assert_relative_eq!(got.eps[0], (plus - minus) / 2e-6, epsilon = 1e-8, max_relative = 1e-8);
+        }
+        let far =
+            [2.5, 3.0, std::f64::consts::PI, 7.0].map(|angle: f64| half_tangent_quotient(angle * angle));
+        assert!(far.iter().all(|x| *x == far[0]));
     }
 
     #[test]

@@ -127,6 +127,14 @@ impl<T: Scalar> LocalGap<T> {
         LocalGap { kind, flipped: self.flipped }
     }
 
+    /// Of a ball over a plane: which body has the ball, 0 for A and 1 for B, and its radius.
+    pub fn ball_over_plane(&self) -> Option<(usize, T)> {
+        match &self.kind {
+            GapKind::PointPlane { radius, .. } => Some((usize::from(self.flipped), *radius)),
+            _ => None,
+        }
+    }
+
     /// The distance with the bodies at poses in W.
     pub fn at(&self, x_wa: &RigidTransform<T>, x_wb: &RigidTransform<T>) -> Gap<T> {
         let (first, second) = if self.flipped { (x_wb, x_wa) } else { (x_wa, x_wb) };
@@ -187,7 +195,7 @@ impl<T: Scalar> LocalGap<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::circle::Line;
     use super::*;
     use crate::scalar::DualArray;
@@ -197,7 +205,7 @@ mod tests {
         Vector3::new(x, y, z)
     }
 
-    fn kinds() -> Vec<GapKind> {
+    pub fn kinds() -> Vec<GapKind> {
         vec![
             GapKind::PointPlane {
                 point: v(0.1, 0.2, -0.1),

@@ -80,6 +80,8 @@ pub(super) struct Kinematics<T = f64> {
     pub poses: Vec<RigidTransform<T>>,
     /// The links, if there are joints.
     links: Option<Box<Workspace<T>>>,
+    /// The velocities of the joints.
+    pub of_joints: Vec<T>,
 }
 
 impl<T: Scalar> Kinematics<T> {
@@ -97,21 +99,14 @@ impl<T: Scalar> Kinematics<T> {
         at - self.velocities[body].1
     }
 
-    /// Calls `visit` with each coordinate that moves a link, and the velocity of a point of it at unit rate: angular
-    /// velocity and velocity of the point.
-    pub fn for_each_column(
-        &self,
-        data: &StepData<T>,
-        body: usize,
-        at: &Vector3<T>,
-        mut visit: impl FnMut(usize, SpatialVelocity<T>),
-    ) {
-        if let (Place::Link(link), Some(joints), Some(links)) = (data.places[body], &data.joints, &self.links)
-        {
-            for (k, column) in links.jacobian_columns_at(&joints.mechanism, link, at) {
-                visit(k, column);
-            }
-        }
+    /// The velocity of a body, at its centre of mass if it is free, and where that is.
+    pub fn motion(&self, body: usize) -> &(SpatialVelocity<T>, Vector3<T>) {
+        &self.velocities[body]
+    }
+
+    /// The links, if there are joints.
+    pub fn links(&self) -> Option<&Workspace<T>> {
+        self.links.as_deref()
     }
 
     /// The angular velocity of body A relative to B.
@@ -207,10 +202,30 @@ impl<T: Scalar> StepData<T> {
         }
     }
 
+    /// Adds the generalized forces on the joints of a force at a point on body A and against it on B, and of a torque, with
+    /// the links where they are.
+    pub fn add_generalized_forces(
+        &self,
+        links: &Workspace<T>,
+        bodies: [usize; 2],
+        at: &Vector3<T>,
+        [force, torque]: [&Vector3<T>; 2],
+        along: &mut [T],
+    ) {
+        let Some(joints) = &self.joints else { return };
+        for (body, sign) in bodies.into_iter().zip([1.0, -1.0]) {
+            let Place::Link(link) = self.places[body] else { continue };
+            for (k, column) in links.jacobian_columns_at(&joints.mechanism, link, at) {
+                let work = column.rotational.dot(torque) + column.translational.dot(force);
+                along[k] += work * T::from(sign);
+            }
+        }
+    }
+
     /// The links after the step, if there are joints.
     fn links(&self, velocities: &[T]) -> Option<Box<Workspace<T>>> {
         let joints = self.joints.as_ref()?;
-        Some(Box::new(joints.links(&velocities[BODY * self.bodies.len()..], self.dt)))
+        Some(Box::new(joints.links(&velocities[BODY * self.bodies.len()..], self.dt, 1.0)))
     }
 
     /// The poses of all bodies after the step.
@@ -253,6 +268,7 @@ impl<T: Scalar> StepData<T> {
     /// Bodies and contacts after the step with these velocities.
     pub fn kinematics(&self, velocities: &[T]) -> Kinematics<T> {
         let links = self.links(velocities);
+        let of_joints = velocities[BODY * self.bodies.len()..].to_vec();
         let poses: Vec<_> =
             (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_deref())).collect();
         let velocity = |(place, pose): (&Place<T>, &RigidTransform<T>)| match (place, &self.joints, &links) {
@@ -272,7 +288,7 @@ impl<T: Scalar> StepData<T> {
             let [a, b] = self.patches[contact.patch].bodies;
             contact.gap.at(&poses[a], &poses[b])
         };
-        Kinematics { gaps: self.contacts.iter().map(gap).collect(), velocities, poses, links }
+        Kinematics { gaps: self.contacts.iter().map(gap).collect(), velocities, poses, links, of_joints }
     }
 }
 

@@ -17,8 +17,9 @@
 
 use nalgebra::Vector3;
 
-use super::data::{Kinematics, Place, StepData};
-use super::dynamics::BODY;
+use super::data::{Kinematics, StepData};
+use super::normals::normal_rows;
+use super::row::Row;
 use crate::linear_algebra::MixedProblem;
 use crate::scalar::Scalar;
 
@@ -105,41 +106,9 @@ impl Layout {
     }
 }
 
-/// Adds an impulse at a point, and an angular impulse, to the momentum that bodies A and B are given.
-fn push<T: Scalar>(
-    data: &StepData<T>,
-    momentum: &mut [T],
-    kinematics: &Kinematics<T>,
-    bodies: [usize; 2],
-    at: &Vector3<T>,
-    force: &Vector3<T>,
-    torque: &Vector3<T>,
-) {
-    for (body, sign) in bodies.into_iter().zip([1.0, -1.0]) {
-        let sign = T::from(sign);
-        match data.places[body] {
-            Place::Free(index) => {
-                let moment = kinematics.arm(body, at).cross(force) + torque;
-                for k in 0..3 {
-                    momentum[BODY * index + k] += moment[k] * sign;
-                    momentum[BODY * index + 3 + k] += force[k] * sign;
-                }
-            }
-            Place::Link(_) => {
-                let first = BODY * data.bodies.len();
-                kinematics.for_each_column(data, body, at, |k, column| {
-                    let along = column.rotational.dot(torque) + column.translational.dot(force);
-                    momentum[first + k] += along * sign;
-                });
-            }
-            Place::Fixed(..) => {}
-        }
-    }
-}
-
 /// The equations and the functions of the complementary pairs, all of size 1.
 pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], out: &mut Vec<T>) {
-    let zero = T::from(0.0);
+    let (zero, one) = (T::from(0.0), T::from(1.0));
     let (scales, dt) = (data.scales, data.dt);
     let velocities = scaled_velocities(data, z);
     let kinematics = data.kinematics(&velocities);
@@ -149,11 +118,9 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
     let impulses = &z[layout.impulses()..layout.multipliers()];
     let mut momentum = vec![zero; layout.velocities];
     let still = Vector3::from_element(zero);
-    for (&k, &p) in layout.used.iter().zip(impulses) {
-        let gap = &kinematics.gaps[k];
-        let bodies = data.patches[data.contacts[k].patch].bodies;
-        let force = gap.normal * (p * impulse);
-        push(data, &mut momentum, &kinematics, bodies, &gap.point, &force, &still);
+    let normals = normal_rows(data, &kinematics, layout.used.iter().copied());
+    for (row, &p) in normals.iter().zip(impulses) {
+        row.add_to(&mut momentum, p * impulse);
     }
     let per_velocity = T::from(1.0 / scales.velocity);
     let gap_rows = layout.impulses();
@@ -185,7 +152,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let force = (t * (e[0] * q[0]) + o * (e[1] * q[1])) * impulse;
                 let torque = n * (e[2] * q[2] * impulse);
                 let bodies = data.patches[patch].bodies;
-                push(data, &mut momentum, &kinematics, bodies, &slip.point, &force, &torque);
+                Row::new(data, &kinematics, bodies, &slip.point, &force, &torque).add_to(&mut momentum, one);
             }
         }
         FrictionLaw::Polyhedral => {
@@ -206,7 +173,8 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                     out[first_beta + DIRECTIONS * i + j] = lambda + d.dot(&slip) * per_velocity;
                 }
                 out[first_lambda + i] = patch.friction * impulses[position] - sum;
-                push(data, &mut momentum, &kinematics, patch.bodies, &gap.point, &force, &still);
+                Row::new(data, &kinematics, patch.bodies, &gap.point, &force, &still)
+                    .add_to(&mut momentum, one);
             }
         }
     }

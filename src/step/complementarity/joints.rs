@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, Vector3};
 
 use crate::multibody::tree::{InertialMotion, Mechanism, StepInput, Workspace};
 use crate::multibody::{Forces, JointKinematics, JointLaw, Model, State, link_forces};
 use crate::scalar::Scalar;
+use crate::spatial::rotation_exponential;
 use crate::step::StepProblem;
 
 /// Where the laws of single coordinates (drives, stops, friction) are linear: a velocity of each coordinate, and what
@@ -188,13 +189,25 @@ impl<T: Scalar> JointStep<T> {
         velocities.iter().zip(&self.before).map(|(after, before)| *after - *before).collect()
     }
 
-    /// The links after the step.
-    pub fn links(&self, velocities: &[T], dt: T) -> Workspace<T> {
+    /// The links after a part of the step.
+    pub fn links(&self, velocities: &[T], dt: T, part: f64) -> Workspace<T> {
         let mut q = self.q.clone();
-        self.mechanism.move_configuration(&self.q, &self.moves(velocities, dt), &mut q);
+        let mut moves = self.moves(velocities, dt);
+        moves.iter_mut().for_each(|x| *x *= T::from(part));
+        self.mechanism.move_configuration(&self.q, &moves, &mut q);
         let mut workspace = Workspace::new(&self.mechanism);
         self.mechanism.update_kinematics(&q, velocities, &mut workspace);
         workspace
+    }
+
+    /// Turns generalized forces of ball and free joints, whose rates of turning are about axes that stay, with the bodies by what is left
+    /// of the step.
+    pub fn turn(&self, velocities: &[T], left: T, forces: &mut [T]) {
+        for joint in self.mechanism.joints_with_coordinates().filter(|joint| joint.kind.is_spherical()) {
+            let three = |of: &[T]| Vector3::from_fn(|k, _| of[joint.v.start + k]);
+            let turned = rotation_exponential(&(three(velocities) * left)) * three(forces);
+            forces[joint.v.start..][..3].copy_from_slice(turned.as_slice());
+        }
     }
 
     /// What is left of the balance A (v⁺ − v) = b + momentum along a coordinate.

@@ -13,6 +13,7 @@ use super::dynamics::BODY;
 use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip, scaled_velocities};
 use super::held::{Held, Solution};
 use super::modes::direction;
+use super::normals::normal_rows;
 use super::row::Row;
 use crate::linear_algebra::{Lemke, LemkeOutcome};
 
@@ -46,16 +47,6 @@ pub(super) struct LinearSolution {
     pub slips: Vec<[f64; DIRECTIONS]>,
     /// Which impulses of a sweep are in the basis.
     pub basic_impulses: Vec<bool>,
-}
-
-/// The rows of all contacts' normals.
-pub(super) fn normal_rows(data: &StepData, kinematics: &Kinematics) -> Vec<Row> {
-    let still = Vector3::zeros();
-    let row = |(contact, gap): (&super::data::Contact, &crate::contact::Gap)| {
-        let bodies = data.patches[contact.patch].bodies;
-        Row::new(data, kinematics, bodies, &gap.point, &gap.normal, &still)
-    };
-    data.contacts.iter().zip(&kinematics.gaps).map(row).collect()
 }
 
 impl LinearSolver {
@@ -118,7 +109,7 @@ impl LinearSolver {
     /// patch with these impulses: one sweep of an iteration.
     pub fn sweep(&mut self, data: &StepData, velocities: &[f64]) -> Option<LinearSolution> {
         let kinematics = data.kinematics(velocities);
-        let rows = normal_rows(data, &kinematics);
+        let rows = normal_rows(data, &kinematics, 0..data.contacts.len());
         let responses: Vec<Row> = rows.iter().map(|row| self.response(row)).collect();
         let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
         let mut free = self.free.clone();
@@ -174,14 +165,16 @@ impl LinearSolver {
     /// `used` have no impulse.
     pub fn cones(&mut self, data: &StepData, layout: &Layout, velocities: &[f64]) -> Option<LinearSolution> {
         let kinematics = data.kinematics(velocities);
-        let all = normal_rows(data, &kinematics);
         let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
-        let mut rows: Vec<Row> = layout.used.iter().map(|&k| all[k].clone()).collect();
+        let mut rows = normal_rows(data, &kinematics, layout.used.iter().copied());
         let (normals, cones) = (rows.len(), layout.frictional.len());
         let mut right: Vec<f64> = layout
             .used
             .iter()
-            .map(|&k| kinematics.gaps[k].distance / data.dt + all[k].dot(&self.free) - all[k].dot(velocities))
+            .zip(&rows)
+            .map(|(&k, row)| {
+                kinematics.gaps[k].distance / data.dt + row.dot(&self.free) - row.dot(velocities)
+            })
             .collect();
         for &position in &layout.frictional {
             let k = layout.used[position];

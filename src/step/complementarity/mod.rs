@@ -14,6 +14,7 @@
 //! | `data.rs` | the numbers of a step, in any scalar |
 //! | `equations.rs` | the equations, in any scalar |
 //! | `row.rs` | how velocities between bodies follow theirs, and what impulses along them do |
+//! | `normals.rs` | what impulses along normals do |
 //! | `linear.rs` | the linear complementarity problems |
 //! | `modes.rs` | what contacts with friction in cones do, and the equations with that held, in any scalar |
 //! | `settle.rs` | which modes hold |
@@ -40,6 +41,7 @@ mod joints;
 mod linear;
 mod methods;
 mod modes;
+mod normals;
 mod relax;
 mod report;
 mod row;

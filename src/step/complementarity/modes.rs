@@ -16,6 +16,7 @@ use nalgebra::{DMatrix, Vector3};
 
 use super::data::{Kinematics, StepData};
 use super::equations::{DIRECTIONS, scaled_velocities};
+use super::normals::normal_rows;
 use super::row::{Row, independent};
 use crate::scalar::Scalar;
 
@@ -142,16 +143,11 @@ impl Modes {
     /// The rows with bodies after the step.
     pub fn rows<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Rows<T> {
         let still = Vector3::from_element(T::from(0.0));
-        let (carrying, held) = (self.carrying.len(), self.held.len());
-        let mut rows = Rows {
-            normals: Vec::with_capacity(carrying),
-            carried: Vec::with_capacity(carrying),
-            held: Vec::with_capacity(held),
-        };
-        for (at, carrying) in self.carrying.iter().enumerate() {
+        let normals = normal_rows(data, kinematics, self.carrying.iter().map(|of| of.contact));
+        let mut carried = Vec::with_capacity(normals.len());
+        for (at, (carrying, normal)) in self.carrying.iter().zip(&normals).enumerate() {
             let (bodies, frame, point) = self.frame(data, kinematics, at);
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;
-            let normal = Row::new(data, kinematics, bodies, &point, &frame[2], &still);
             let slip = match carrying.slip {
                 Slip::Smooth | Slip::Stick => None,
                 Slip::Corner(index) => Some(direction(&frame, index)),
@@ -159,15 +155,14 @@ impl Modes {
                     Some((direction(&frame, first) + direction(&frame, first + 1)) * T::from(0.5))
                 }
             };
-            rows.carried.push(match slip {
+            carried.push(match slip {
                 None => normal.clone(),
                 Some(slip) => {
-                    let along = frame[2] + slip * friction;
-                    Row::new(data, kinematics, bodies, &point, &along, &still)
+                    normal.plus(&Row::new(data, kinematics, bodies, &point, &slip, &still), friction)
                 }
             });
-            rows.normals.push(normal);
         }
+        let mut rows = Rows { normals, carried, held: Vec::with_capacity(self.held.len()) };
         for &held in &self.held {
             let (bodies, frame, point) = self.frame(data, kinematics, held.at);
             let along = self.tangent(held, &frame);

@@ -11,6 +11,7 @@ use super::data::StepData;
 use super::equations::DIRECTIONS;
 use super::linear::{LinearSolution, LinearSolver};
 use super::modes::direction;
+use super::normals::normal_rows;
 use super::row::Row;
 
 /// How far contacts give under an impulse, in units of the scales.
@@ -57,15 +58,17 @@ pub(super) fn relaxed(
     let kinematics = data.kinematics(velocities);
     let impulse = data.scales.impulse;
     let still = Vector3::zeros();
+    let normals = normal_rows(data, &kinematics, used.iter().copied());
     let mut swept: Vec<Swept> = used
         .iter()
-        .map(|&k| {
+        .zip(normals)
+        .map(|(&k, normal)| {
             let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
             let frame = kinematics.frame(patch, &gap.normal);
             let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
-            let rows = [2, 0, 1].map(|axis: usize| {
-                Row::new(data, &kinematics, patch.bodies, &gap.point, &frame[axis], &still)
-            });
+            let along =
+                |axis: usize| Row::new(data, &kinematics, patch.bodies, &gap.point, &frame[axis], &still);
+            let rows = [normal, along(0), along(1)];
             let value = [gap.distance / data.dt, frame[0].dot(&slip), frame[1].dot(&slip)];
             Swept {
                 responses: rows.each_ref().map(|row| linear.response(row)),

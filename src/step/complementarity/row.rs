@@ -27,30 +27,22 @@ struct JointPart<T> {
     along: Vec<T>,
 }
 
-impl<T: Scalar> JointPart<T> {
-    fn new(
-        data: &StepData<T>,
-        kinematics: &Kinematics<T>,
-        bodies: [usize; 2],
-        at: &Vector3<T>,
-        force: &Vector3<T>,
-        torque: &Vector3<T>,
-    ) -> Self {
-        let mut along = vec![T::from(0.0); data.joint_count()];
-        for (body, sign) in bodies.into_iter().zip([1.0, -1.0]) {
-            kinematics.for_each_column(data, body, at, |k, column| {
-                let work = column.rotational.dot(torque) + column.translational.dot(force);
-                along[k] += work * T::from(sign);
-            });
-        }
-        Self { first: BODY * data.bodies.len(), along }
-    }
-}
-
 impl<T: Scalar> Row<T> {
     /// A row without parts.
     pub fn none() -> Self {
         Self { parts: [None; 2], joints: None }
+    }
+
+    /// A row of two bodies that is 0.
+    pub fn zero(data: &StepData<T>, bodies: [usize; 2]) -> Self {
+        let part = |body: usize| match data.places[body] {
+            Place::Free(index) => Some((index, [T::from(0.0); BODY])),
+            Place::Link(_) | Place::Fixed(..) => None,
+        };
+        let moves_joints = bodies.iter().any(|&body| matches!(data.places[body], Place::Link(_)));
+        let first = BODY * data.bodies.len();
+        let joints = || Box::new(JointPart { first, along: vec![T::from(0.0); data.joint_count()] });
+        Self { parts: bodies.map(part), joints: moves_joints.then(joints) }
     }
 
     /// The row of a force along a direction at a point on body A and against it on B, and of a torque.
@@ -63,18 +55,42 @@ impl<T: Scalar> Row<T> {
         force: &Vector3<T>,
         torque: &Vector3<T>,
     ) -> Self {
-        let part = |body: usize, sign: f64| match data.places[body] {
-            Place::Free(index) => {
-                let sign = T::from(sign);
-                let (m, f) = ((kinematics.arm(body, at).cross(force) + torque) * sign, force * sign);
-                Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]))
+        let mut row = Self::zero(data, bodies);
+        for (side, body) in bodies.into_iter().enumerate() {
+            row.add_to_body(side, &(kinematics.arm(body, at).cross(force) + torque), force);
+        }
+        if let (Some(along), Some(links)) = (row.along_joints(), kinematics.links()) {
+            data.add_generalized_forces(links, bodies, at, [force, torque], along);
+        }
+        row
+    }
+
+    /// Adds a moment about the centre of mass and a force on A (side 0), or against them on B, if it is a free body.
+    pub fn add_to_body(&mut self, side: usize, moment: &Vector3<T>, force: &Vector3<T>) {
+        let sign = T::from(if side == 0 { 1.0 } else { -1.0 });
+        if let Some((_, part)) = &mut self.parts[side] {
+            for k in 0..3 {
+                part[k] += moment[k] * sign;
+                part[3 + k] += force[k] * sign;
             }
-            Place::Link(_) | Place::Fixed(..) => None,
-        };
-        let moves_joints = bodies.iter().any(|&body| matches!(data.places[body], Place::Link(_)));
-        let joints =
-            moves_joints.then(|| Box::new(JointPart::new(data, kinematics, bodies, at, force, torque)));
-        Self { parts: [part(bodies[0], 1.0), part(bodies[1], -1.0)], joints }
+        }
+    }
+
+    /// Its part along the coordinates of the joints, if one of the bodies is a link.
+    pub fn along_joints(&mut self) -> Option<&mut [T]> {
+        self.joints.as_mut().map(|joints| &mut joints.along[..])
+    }
+
+    /// The sum with a multiple of a row of the same bodies.
+    pub fn plus(&self, other: &Self, factor: T) -> Self {
+        let mut sum = self.clone();
+        for (own, other) in sum.parts.iter_mut().flatten().zip(other.parts.iter().flatten()) {
+            own.1.iter_mut().zip(&other.1).for_each(|(a, b)| *a += *b * factor);
+        }
+        if let (Some(own), Some(other)) = (&mut sum.joints, &other.joints) {
+            own.along.iter_mut().zip(&other.along).for_each(|(a, b)| *a += *b * factor);
+        }
+        sum
     }
 
     /// The row with each body's part changed, and that of the joints.

@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 use super::data::StepData;
 use super::equations::{FrictionLaw, Layout, scaled_velocities};
 use super::held::{Held, Solution};
-use super::linear::normal_rows;
+use super::normals::normal_rows;
 use super::row::{Row, independent};
 use super::settle::CLOSED;
 
@@ -41,7 +41,7 @@ fn shared(data: &StepData, layout: &Layout, z: &[f64]) -> Option<(Layout, Vec<f6
     if closed.len() == layout.used.len() {
         return None;
     }
-    let rows = normal_rows(data, &kinematics);
+    let rows = normal_rows(data, &kinematics, 0..data.contacts.len());
     let impulses = &z[layout.impulses()..layout.multipliers()];
     let mut parts = Vec::new();
     for patch in 0..data.patches.len() {
