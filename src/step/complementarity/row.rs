@@ -81,16 +81,14 @@ impl<T: Scalar> Row<T> {
         self.joints.as_mut().map(|joints| &mut joints.along[..])
     }
 
-    /// The sum with a multiple of a row of the same bodies.
-    pub fn plus(&self, other: &Self, factor: T) -> Self {
-        let mut sum = self.clone();
-        for (own, other) in sum.parts.iter_mut().flatten().zip(other.parts.iter().flatten()) {
-            own.1.iter_mut().zip(&other.1).for_each(|(a, b)| *a += *b * factor);
+    /// Adds a row of the same bodies.
+    pub fn add(&mut self, other: &Self) {
+        for ((_, own), (_, other)) in self.parts.iter_mut().flatten().zip(other.parts.iter().flatten()) {
+            own.iter_mut().zip(other).for_each(|(a, b)| *a += *b);
         }
-        if let (Some(own), Some(other)) = (&mut sum.joints, &other.joints) {
-            own.along.iter_mut().zip(&other.along).for_each(|(a, b)| *a += *b * factor);
+        if let (Some(own), Some(other)) = (&mut self.joints, &other.joints) {
+            own.along.iter_mut().zip(&other.along).for_each(|(a, b)| *a += *b);
         }
-        sum
     }
 
     /// The row with each body's part changed, and that of the joints.

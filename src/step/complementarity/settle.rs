@@ -7,7 +7,7 @@ use super::equations::{DIRECTIONS, Layout, Scaling};
 use super::held::{Held, HeldEquations, Solution};
 use super::linear::{LinearSolution, LinearSolver};
 use super::modes::{Carrying, Modes, Slip, direction};
-use super::normals::normal_rows;
+use super::row::Row;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
 /// How often modes change before another way is tried.
@@ -262,8 +262,10 @@ fn changed(
             continue;
         }
         let patch = &data.patches[data.contacts[k].patch];
-        let row = &normal_rows(data, kinematics, std::iter::once(k))[0];
-        let pressed = modes.pressed(data, &rows, row, &settled.factors);
+        let gap = &kinematics.gaps[k];
+        let still = nalgebra::Vector3::zeros();
+        let row = Row::new(data, kinematics, patch.bodies, &gap.point, &gap.normal, &still);
+        let pressed = modes.pressed(data, &rows, &row, &settled.factors);
         if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
             let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);
