@@ -7,9 +7,10 @@
 //!
 //! > b = tan(½ δt |u*|)/|u*| (I − ⅓ tr I) u*.
 //!
-//! (What is parallel to u* in b changes nothing there; with this part b is 0 for a ball.) The body's kinetic energy after the
-//! step is ½ uᵀ A u with A = I + Bᵀ I B, as u · I B u = 0. Momentum A (u − u*) = τ of angular impulses τ therefore changes
-//! it by τ · u − ½ (u − u*)ᵀ A (u − u*): not more than the work of τ on the turn δt u over δt.
+//! (What is parallel to u* in b changes nothing there; with this part b is 0 for a ball.) The body's kinetic energy after
+//! the step is ½ uᵀ A u with A = I + Bᵀ I B, as u · I B u = 0. Momentum A (u − u*) = τ of angular impulses τ therefore
+//! changes it by τ · u − ½ (u − u*)ᵀ A (u − u*): not more than the work of τ on the turn δt u over δt. From 2.5 rad in a
+//! step on the tangent is held where it is there, and a body without contact no longer keeps its momentum.
 
 use nalgebra::{Matrix3, Vector3};
 

@@ -2,8 +2,8 @@
 //!
 //! With the velocities v over the step, the impulses p of the contacts along their normals, the wrenches W_f of friction at
 //! the end of the step and those of normals W̄ₙ in the mean over it (`normals.rs` says why), momentum is
-//! M (v − v*) = Σ W̄ₙ p + W_f p_f (Hotz eq. 2; Xie and Chakraborty eq. 6), and 0 ≤ p ⟂ δ ≥ 0 with the distances δ at the end of the step (Hotz eq. 4, Xie and Chakraborty eq. 9). There are
-//! two laws of friction:
+//! M (v − v*) = Σ W̄ₙ p + W_f p_f (Hotz eq. 2; Xie and Chakraborty eq. 6), and 0 ≤ p ⟂ δ ≥ 0 with the distances δ at the
+//! end of the step (Hotz eq. 4, Xie and Chakraborty eq. 9). There are two laws of friction:
 //!
 //! * The **ellipsoid** (eq. 8): one wrench for all contacts of two geometries, at their equivalent contact point
 //!   a = Σ p x / Σ p. With q such that p_t = e_t q_t, and so on, and s the velocities at a, that is

@@ -200,8 +200,8 @@ impl<T: Scalar> JointStep<T> {
         workspace
     }
 
-    /// Turns generalized forces of ball and free joints, whose rates of turning are about axes that stay, with the bodies by what is left
-    /// of the step.
+    /// Turns the moments among generalized forces of ball and free joints, which are about axes that stay, with the bodies by
+    /// what is left of the step.
     pub fn turn(&self, velocities: &[T], left: T, forces: &mut [T]) {
         for joint in self.mechanism.joints_with_coordinates().filter(|joint| joint.kind.is_spherical()) {
             let three = |of: &[T]| Vector3::from_fn(|k, _| of[joint.v.start + k]);

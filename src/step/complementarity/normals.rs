@@ -6,10 +6,10 @@
 //! > W̄ = ∫ W(s) ds
 //!
 //! δt W̄ᵀ v is the change of the distance exactly, so that an impulse p ⟂ δ that acts along W̄ does the work
-//! p (δ − δ₀)/δt = −p δ₀/δt: none on what rests or rolls, and never any that adds energy. Along W at the end of the step, as
-//! the papers have it, it does up to ½ δt u² r p on a point at r. The moment on a body is taken in its axes, and turned with it: that does
-//! the same work, as u is the same in all of them, and leaves a body that turns about the normal its moment as it is at
-//! the end, as in the papers' equations.
+//! p (δ − δ₀)/δt = −p δ₀/δt: none on what rests or rolls, and none that adds energy unless the features overlapped before
+//! the step (δ₀ < 0). Along W at the end of the step, as the papers have it, it does up to ½ δt u² r p on a point at r. The
+//! moment on a body is taken in its axes, and turned with it: that does the same work, as u is the same in all of them, and
+//! leaves a body that turns about the normal its moment as it is at the end, as in the papers' equations.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -19,8 +19,8 @@ use crate::multibody::tree::Workspace;
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, mean_rotation_of, rotation_exponential};
 
-/// Places and weights of Gauss's rule on 0 to 1: the error of the change of a distance is that of its seventh derivative over
-/// two millions, which is of the order of the turn to the seventh where features are flat.
+/// Times and weights of Gauss's rule on 0 to 1: the error of the change of a distance is its seventh derivative over two
+/// million, which is of the order of the turn to the seventh where features are flat.
 const RULE: [(f64, f64); 3] =
     [(0.112_701_665_379_258_31, 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
 
@@ -81,8 +81,8 @@ impl<T: Scalar> Underway<T> {
     }
 }
 
-/// The same of a ball of a free body over a plane that does not move: its normal turns in the body's axes alone, and the
-/// integral has a closed form.
+/// The row of the normal of a ball of a free body over a plane that does not move: the normal turns in the body's axes alone,
+/// and the integral has a closed form. `None` of other contacts.
 fn row_over_plane<T: Scalar>(data: &StepData<T>, kinematics: &Kinematics<T>, k: usize) -> Option<Row<T>> {
     let contact = &data.contacts[k];
     let bodies = data.patches[contact.patch].bodies;
@@ -114,6 +114,7 @@ pub(super) fn normal_rows<T: Scalar>(
     contacts.map(row).collect()
 }
 
+/// The row of the normal of any contact, with the bodies underway as they are first needed.
 fn mean_row<T: Scalar>(
     data: &StepData<T>,
     kinematics: &Kinematics<T>,
