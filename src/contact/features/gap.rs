@@ -135,6 +135,18 @@ impl<T: Scalar> LocalGap<T> {
         }
     }
 
+    /// Whether one of the features is a ball or a corner. Distances of others have kinks on the way to where they are: where a
+    /// circle is level, or two edges are parallel.
+    pub fn is_of_point(&self) -> bool {
+        !matches!(
+            self.kind,
+            GapKind::CirclePlane { .. }
+                | GapKind::LineLine { .. }
+                | GapKind::CircleWall { .. }
+                | GapKind::CircleCorner { .. }
+        )
+    }
+
     /// The distance with the bodies at poses in W.
     pub fn at(&self, x_wa: &RigidTransform<T>, x_wb: &RigidTransform<T>) -> Gap<T> {
         let (first, second) = if self.flipped { (x_wb, x_wa) } else { (x_wa, x_wb) };

@@ -9,9 +9,8 @@ use super::ComplementarityMethod;
 use super::accuracy::difference;
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, scaled_velocities};
-use super::held::Held;
 use super::linear::{LinearSolver, variables};
-use super::search::{Solved, solve_step};
+use super::search::solve_step;
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::RigidSurface;
 use crate::geometry::Revolved;
@@ -103,18 +102,6 @@ struct Compared {
     without: [usize; 2],
     /// Steps at which the bilateral method misses a contact that another one closes.
     unseen: usize,
-    /// Steps at which more contacts carry than it takes, and Fischer's function ends at another way of sharing the load which
-    /// moves the body otherwise; and by how much.
-    shared: usize,
-    worst_shared: f64,
-}
-
-/// The number of contacts that it takes.
-fn independent(solved: &Solved) -> usize {
-    match &solved.solution.held {
-        Held::Cones(modes) => modes.factors(),
-        Held::Ellipsoids { layout, .. } => layout.used.len(),
-    }
 }
 
 /// Compares the methods at the steps of a motion that touch.
@@ -149,14 +136,7 @@ fn compare(friction: f64, steps: usize) -> Compared {
             for (k, found) in found.iter().enumerate() {
                 match found {
                     Some(found) => {
-                        let off = difference(data, &velocities, found);
-                        let carrying = solved.solution.carrying.iter().filter(|(_, p)| *p > 0.0).count();
-                        if k == 1 && off > 1e-8 && carrying > independent(&solved) {
-                            compared.shared += 1;
-                            compared.worst_shared = compared.worst_shared.max(off);
-                        } else {
-                            compared.worst[k] = compared.worst[k].max(off);
-                        }
+                        compared.worst[k] = compared.worst[k].max(difference(data, &velocities, found));
                     }
                     None => compared.without[k] += 1,
                 }
@@ -173,9 +153,6 @@ fn each_method_by_itself_agrees_where_a_bolt_slides_in_and_rests_without_frictio
     println!("{found:?}");
     assert!(found.states > 100);
     assert!(found.worst.iter().all(|worst| *worst < 1e-8));
-    // As it comes to stand it touches the bottom and its wall at two heights, whose normals turn in its axes by what is left of
-    // its tilt: what the wall carries at each height then turns it differently, by as much.
-    assert!(found.shared <= 1 && found.worst_shared < 1e-5);
     // Where edges pass each other linear problems have no fixed point from velocities without contact.
     assert!(found.without[0] <= 10 && found.without[1] == 0 && found.unseen <= 10);
 }
@@ -184,7 +161,7 @@ fn each_method_by_itself_agrees_where_a_bolt_slides_in_and_rests_without_frictio
 fn each_method_by_itself_agrees_with_friction_until_many_points_share_the_load() {
     let found = compare(0.1, 170);
     println!("{found:?}");
-    assert!(found.states > 80 && found.shared == 0);
+    assert!(found.states > 80);
     assert!(found.worst.iter().all(|worst| *worst < 1e-8));
     assert!(found.without[0] <= 10 && found.without[1] == 0 && found.unseen <= 10);
 }

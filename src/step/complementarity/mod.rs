@@ -2,10 +2,11 @@
 //! both.
 //!
 //! They are implicit in the velocities, of order 1, and inelastic: bodies that meet keep no velocity along the normal.
-//! Distances are those after the step, so that nothing overlaps then, and a step adds no energy to free bodies whose
-//! features did not overlap before it. The methods are those of Hotz et al., *Calculation of Contact Forces* (1999), and of
-//! Xie and Chakraborty, *Modeling and Prediction of Rigid Body Motion with Planar Non-Convex Contact* (2019). Forces other
-//! than those between rigid geometries act as they are at the start of the step, as in semi-implicit Euler steps.
+//! Distances are those after the step, so that nothing overlaps then, and a step adds no energy to free bodies that touch
+//! with balls or corners which did not overlap before it. The methods are those of Hotz et al., *Calculation of Contact
+//! Forces* (1999), and of Xie and Chakraborty, *Modeling and Prediction of Rigid Body Motion with Planar Non-Convex
+//! Contact* (2019). Forces other than those between rigid geometries act as they are at the start of the step, as in
+//! semi-implicit Euler steps.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -16,7 +16,7 @@ use nalgebra::{DMatrix, Vector3};
 
 use super::data::{Kinematics, StepData};
 use super::equations::{DIRECTIONS, scaled_velocities};
-use super::normals::normal_rows;
+use super::normals::{normal_rows, row_at_end};
 use super::row::{Row, independent};
 use crate::scalar::Scalar;
 
@@ -154,7 +154,7 @@ impl Modes {
         for (at, carrying) in self.carrying.iter().enumerate() {
             let (bodies, frame, point) = self.frame(data, kinematics, at);
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;
-            rows.normals.push(Row::new(data, kinematics, bodies, &point, &frame[2], &still));
+            rows.normals.push(row_at_end(data, kinematics, carrying.contact));
             let slip = match carrying.slip {
                 Slip::Smooth | Slip::Stick => continue,
                 Slip::Corner(index) => direction(&frame, index),

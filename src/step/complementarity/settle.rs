@@ -7,7 +7,7 @@ use super::equations::{DIRECTIONS, Layout, Scaling};
 use super::held::{Held, HeldEquations, Solution};
 use super::linear::{LinearSolution, LinearSolver};
 use super::modes::{Carrying, Modes, Slip, direction};
-use super::row::Row;
+use super::normals::row_at_end;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
 /// How often modes change before another way is tried.
@@ -262,9 +262,7 @@ fn changed(
             continue;
         }
         let patch = &data.patches[data.contacts[k].patch];
-        let gap = &kinematics.gaps[k];
-        let still = nalgebra::Vector3::zeros();
-        let row = Row::new(data, kinematics, patch.bodies, &gap.point, &gap.normal, &still);
+        let row = row_at_end(data, kinematics, k);
         let pressed = modes.pressed(data, &rows, &row, &settled.factors);
         if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
