@@ -13,7 +13,7 @@ pub use self::settings::{FitSettings, FitStarts, Method};
 pub use self::several::{StartOutcome, fit_from_starts};
 pub(super) use self::solve::solve;
 use self::solve::{Solved, solve_from, values_at};
-use super::least_squares::{LeastSquares, Residuals, half_square};
+use super::least_squares::{FittedModel, LeastSquares, Residuals, half_square};
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
 use super::uncertainty::{Uncertainty, uncertainty};
@@ -94,13 +94,22 @@ pub fn fit<R: Residuals>(
     settings: &FitSettings,
     progress: Option<ProgressObserver>,
 ) -> Result<Fit, Error> {
+    fit_model(model, parameters, settings, progress.as_ref())
+}
+
+fn fit_model(
+    model: &dyn FittedModel,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    progress: Option<&ProgressObserver>,
+) -> Result<Fit, Error> {
     let start = (parameters.initial(), cost_at_start(model, parameters)?);
-    let solved = solve_from(model, parameters, settings, &start, (progress.as_ref(), None))?;
+    let solved = solve_from(model, parameters, settings, &start, (progress, None))?;
     finish(model, parameters, settings, start.1, solved)
 }
 
 /// The cost at the start values.
-fn cost_at_start<R: Residuals>(model: &R, parameters: &FitParameters) -> Result<f64, Error> {
+fn cost_at_start(model: &dyn FittedModel, parameters: &FitParameters) -> Result<f64, Error> {
     let initial = parameters.initial();
     let mut residuals = model.residuals(&initial)?;
     residuals.extend(parameters.prior_residuals(&initial).map(|(_, residual, _)| residual));
@@ -108,15 +117,15 @@ fn cost_at_start<R: Residuals>(model: &R, parameters: &FitParameters) -> Result<
 }
 
 /// The result of a solution, which the model's own unknowns belong to.
-fn finish<R: Residuals>(
-    model: &R,
+fn finish(
+    model: &dyn FittedModel,
     parameters: &FitParameters,
     settings: &FitSettings,
     before: f64,
     solved: Solved,
 ) -> Result<Fit, Error> {
     let values = values_at(parameters, &solved.variables)?;
-    let problem = LeastSquares::new(model, parameters).remembering(&solved.last);
+    let problem = LeastSquares::of(model, parameters).remembering(&solved.last);
     let problem = match &solved.held {
         Some(held) => problem.holding(held),
         None => problem,

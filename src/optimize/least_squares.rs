@@ -1,5 +1,6 @@
 //! A least-squares problem over named parameters, in the forms that argmin's solvers take.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
@@ -128,6 +129,80 @@ pub trait Residuals {
     }
 }
 
+/// What a fit asks of [`Residuals`], for `f64` alone: solvers and fits are compiled once for all models.
+pub(super) trait FittedModel {
+    /// See [`Residuals::residuals`].
+    fn residuals(&self, parameters: &[f64]) -> Result<Vec<f64>, Error>;
+    /// See [`Residuals::find_substeps`].
+    fn find_substeps(&self, parameters: &[f64]) -> Result<HeldSubsteps, Error>;
+    /// See [`Residuals::minimized`].
+    fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error>;
+    /// See [`Residuals::minimized_with_jacobian`].
+    fn minimized_with_jacobian(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error>;
+    /// See [`Residuals::eased`].
+    fn eased(&self) -> Option<Box<dyn FittedModel + '_>>;
+    /// See [`Residuals::has_costly_jacobian`].
+    fn has_costly_jacobian(&self) -> bool;
+    /// See [`Residuals::eliminated`].
+    fn eliminated(&self) -> usize;
+    /// See [`Residuals::unknowns`].
+    fn unknowns(&self) -> Vec<f64>;
+    /// See [`Residuals::start_from`].
+    fn start_from(&self, unknowns: &[f64]) -> bool;
+    /// See [`Residuals::minimized_with_finer_steps`].
+    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>>;
+}
+
+impl<R: Residuals> FittedModel for R {
+    fn residuals(&self, parameters: &[f64]) -> Result<Vec<f64>, Error> {
+        Residuals::residuals(self, parameters)
+    }
+
+    fn find_substeps(&self, parameters: &[f64]) -> Result<HeldSubsteps, Error> {
+        Residuals::find_substeps(self, parameters)
+    }
+
+    fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
+        Residuals::minimized(self, parameters, substeps)
+    }
+
+    fn minimized_with_jacobian(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<LinearResiduals, Error> {
+        Residuals::minimized_with_jacobian(self, parameters, substeps)
+    }
+
+    fn eased(&self) -> Option<Box<dyn FittedModel + '_>> {
+        Some(Box::new(Residuals::eased(self)?))
+    }
+
+    fn has_costly_jacobian(&self) -> bool {
+        Residuals::has_costly_jacobian(self)
+    }
+
+    fn eliminated(&self) -> usize {
+        Residuals::eliminated(self)
+    }
+
+    fn unknowns(&self) -> Vec<f64> {
+        Residuals::unknowns(self)
+    }
+
+    fn start_from(&self, unknowns: &[f64]) -> bool {
+        Residuals::start_from(self, unknowns)
+    }
+
+    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
+        Residuals::minimized_with_finer_steps(self, parameters)
+    }
+}
+
 /// The cost, ½‖r‖².
 pub(super) fn half_square(residuals: &[f64]) -> f64 {
     0.5 * residuals.iter().map(|r| r * r).sum::<f64>()
@@ -206,7 +281,7 @@ struct Linearization {
 
 /// Is told of every point at which a problem was differentiated, to keep it, and of the others too where Jacobians are
 /// costly: a solver goes on from such points.
-pub(super) trait Keeper: std::fmt::Debug + Sync {
+pub(super) trait Keeper: fmt::Debug + Sync {
     /// Keeps the optimizer's variables, their cost and the model's own unknowns.
     ///
     /// # Errors
@@ -222,26 +297,29 @@ pub(super) trait Keeper: std::fmt::Debug + Sync {
 /// [`LevenbergMarquardt`](super::levenberg_marquardt::LevenbergMarquardt)) and its
 /// [`CostFunction`] and [`Gradient`] (for [`Lbfgsb`](super::lbfgsb::Lbfgsb) and other methods of
 /// descent). Copies share the model.
-#[derive(Debug)]
-pub struct LeastSquares<'a, R> {
-    model: &'a R,
+#[derive(Clone, Copy)]
+pub struct LeastSquares<'a> {
+    model: &'a dyn FittedModel,
     parameters: &'a FitParameters,
     substeps: Option<&'a HeldSubsteps>,
     keeper: Option<&'a dyn Keeper>,
     last: Option<&'a LastLinearization>,
 }
 
-impl<R> Clone for LeastSquares<'_, R> {
-    fn clone(&self) -> Self {
-        *self
+impl fmt::Debug for LeastSquares<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeastSquares").field("parameters", &self.parameters).finish_non_exhaustive()
     }
 }
 
-impl<R> Copy for LeastSquares<'_, R> {}
-
-impl<'a, R: Residuals> LeastSquares<'a, R> {
+impl<'a> LeastSquares<'a> {
     /// The problem of fitting `parameters` of `model`.
-    pub fn new(model: &'a R, parameters: &'a FitParameters) -> Self {
+    pub fn new<R: Residuals>(model: &'a R, parameters: &'a FitParameters) -> Self {
+        Self::of(model, parameters)
+    }
+
+    /// The same for any model.
+    pub(super) fn of(model: &'a dyn FittedModel, parameters: &'a FitParameters) -> Self {
         Self { model, parameters, substeps: None, keeper: None, last: None }
     }
 
@@ -341,7 +419,7 @@ impl<'a, R: Residuals> LeastSquares<'a, R> {
     }
 }
 
-impl<R: Residuals> Operator for LeastSquares<'_, R> {
+impl Operator for LeastSquares<'_> {
     type Param = Vec<f64>;
     type Output = Vec<f64>;
 
@@ -355,7 +433,7 @@ impl<R: Residuals> Operator for LeastSquares<'_, R> {
     }
 }
 
-impl<R: Residuals> Jacobian for LeastSquares<'_, R> {
+impl Jacobian for LeastSquares<'_> {
     type Param = Vec<f64>;
     type Jacobian = DMatrix<f64>;
 
@@ -364,7 +442,7 @@ impl<R: Residuals> Jacobian for LeastSquares<'_, R> {
     }
 }
 
-impl<R: Residuals> CostFunction for LeastSquares<'_, R> {
+impl CostFunction for LeastSquares<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -373,7 +451,7 @@ impl<R: Residuals> CostFunction for LeastSquares<'_, R> {
     }
 }
 
-impl<R: Residuals> Gradient for LeastSquares<'_, R> {
+impl Gradient for LeastSquares<'_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 

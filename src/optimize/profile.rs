@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use self::walk::{ProfileEnd, ProfilePoint};
 use self::walk::{Side, Walk};
 use super::fit::{Fit, FitSettings};
-use super::least_squares::Residuals;
+use super::least_squares::{FittedModel, HeldSubsteps, Residuals};
 use super::parameters::FitParameters;
 use super::uncertainty::student_quantile;
 
@@ -123,13 +123,24 @@ pub fn profiles<R: Residuals + Clone + Send + Sync>(
     result: &Fit,
     tell: impl Fn() + Sync,
 ) -> Result<Vec<Profile>, Error> {
+    let copy = || -> Box<dyn FittedModel + '_> { Box::new(model.clone()) };
+    let held = Some(model.find_substeps(&result.values())?).filter(|substeps| !substeps.is_empty());
+    profiles_of_copies((&copy, held.as_ref()), parameters, settings, result, &tell)
+}
+
+/// The profiles from copies of the model, with these substeps.
+fn profiles_of_copies<'m>(
+    (copy, held): (&(dyn Fn() -> Box<dyn FittedModel + 'm> + Sync), Option<&HeldSubsteps>),
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    result: &Fit,
+    tell: &(dyn Fn() + Sync),
+) -> Result<Vec<Profile>, Error> {
     let variance = result.uncertainty.residual_variance.filter(|variance| *variance > 0.0);
     let variance = variance.ok_or_else(|| {
         Error::msg("profiles need residuals that are not zero, and more of them than parameters")
     })?;
     let level = student_quantile(result.uncertainty.degrees_of_freedom);
-    let found = model.find_substeps(&result.values())?;
-    let held = Some(found).filter(|substeps| !substeps.is_empty());
     let cost = result.cost_after;
     let sides: Vec<(usize, f64)> = (0..parameters.len()).flat_map(|i| [(i, -1.0), (i, 1.0)]).collect();
     let one = |(index, direction): (usize, f64)| -> Result<Side, Error> {
@@ -138,13 +149,13 @@ pub fn profiles<R: Residuals + Clone + Send + Sync>(
             cost_tolerance: settings.cost_tolerance.max(TOLERANCE),
             ..*settings
         };
-        let model = model.clone();
+        let model = copy();
         let walk = Walk {
-            model: &model,
+            model: &*model,
             own: &parameters.as_slice()[index],
             others: others(parameters, index),
             index,
-            held: held.as_ref(),
+            held,
             settings,
             cost,
             variance,

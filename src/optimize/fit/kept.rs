@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::optimize::checkpoint::{CheckpointStore, InvalidField};
 use crate::optimize::data_error::DataError;
-use crate::optimize::least_squares::{Keeper, Residuals};
+use crate::optimize::least_squares::{FittedModel, Keeper};
 
 /// Where a fit is kept, and what tells its problem from others.
 #[derive(Clone)]
@@ -88,10 +88,10 @@ impl<'a> KeptFit<'a> {
     ///
     /// # Errors
     /// What is there cannot be read, or does not belong to this problem.
-    pub fn load<R: Residuals>(
+    pub fn load(
         &self,
         (lower, upper): (&[f64], &[f64]),
-        model: &R,
+        model: &dyn FittedModel,
     ) -> Result<Option<Saved>, Error> {
         let store = self.place.store;
         let Some(text) = store.load()? else { return Ok(None) };

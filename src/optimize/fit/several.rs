@@ -9,7 +9,7 @@ use super::settings::{FitSettings, FitStarts};
 use super::solve::{Solved, solve_from, values_at};
 use super::{Fit, cost_at_start, finish};
 use crate::optimize::data_error::DataError;
-use crate::optimize::least_squares::Residuals;
+use crate::optimize::least_squares::{FittedModel, Residuals};
 use crate::optimize::multi_start::{lowest, scattered_starts};
 use crate::optimize::parameters::FitParameters;
 use crate::optimize::progress::ProgressObserver;
@@ -70,6 +70,25 @@ pub fn fit_from_starts<'c, R: Residuals + Clone + Send + Sync>(
     progress: impl Fn(usize) -> Option<ProgressObserver> + Sync,
     checkpoint: impl Fn(usize) -> Option<FitCheckpoint<'c>> + Sync,
 ) -> Result<Fit, Error> {
+    let copy = || -> Box<dyn FittedModel + '_> { Box::new(model.clone()) };
+    let told = Told { progress: &progress, checkpoint: &checkpoint };
+    fit_copies(model, &copy, parameters, settings, &told)
+}
+
+/// What is told of, and kept of, the fit from each start.
+struct Told<'a, 'c> {
+    progress: &'a (dyn Fn(usize) -> Option<ProgressObserver> + Sync),
+    checkpoint: &'a (dyn Fn(usize) -> Option<FitCheckpoint<'c>> + Sync),
+}
+
+/// Fits copies of a model, and leaves the model with the unknowns of the best.
+fn fit_copies<'m>(
+    model: &dyn FittedModel,
+    copy: &(dyn Fn() -> Box<dyn FittedModel + 'm> + Sync),
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    Told { progress, checkpoint }: &Told<'_, '_>,
+) -> Result<Fit, Error> {
     let before = cost_at_start(model, parameters)?;
     let all = starts(parameters, settings.starts)?;
     if let [only] = &all[..] {
@@ -80,14 +99,14 @@ pub fn fit_from_starts<'c, R: Residuals + Clone + Send + Sync>(
         return finish(model, parameters, settings, before, solved);
     }
     let one = |(k, start): (usize, &Vec<f64>)| -> Result<(Solved, Vec<f64>), Error> {
-        let model = model.clone();
+        let model = copy();
         let cost = if k == 0 { before } else { f64::INFINITY };
         let kept =
             checkpoint(k).map(|place| FitCheckpoint { problem: format!("{} {k}", place.problem), ..place });
         let kept = kept.map(KeptFit::new);
         let told = (progress(k), kept.as_ref());
         let solved =
-            solve_from(&model, parameters, settings, &(start.clone(), cost), (told.0.as_ref(), told.1))?;
+            solve_from(&*model, parameters, settings, &(start.clone(), cost), (told.0.as_ref(), told.1))?;
         let unknowns = model.unknowns();
         Ok((solved, unknowns))
     };

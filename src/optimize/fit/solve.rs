@@ -6,7 +6,7 @@ use super::kept::{KeptFit, Stage};
 use super::settings::{FitSettings, Method};
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::least_squares::{
-    HeldSubsteps, Keeper, LastLinearization, LeastSquares, Residuals, half_square,
+    FittedModel, HeldSubsteps, Keeper, LastLinearization, LeastSquares, half_square,
 };
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::parameters::FitParameters;
@@ -49,8 +49,8 @@ pub(super) fn values_at(parameters: &FitParameters, x: &[f64]) -> Result<Vec<f64
 }
 
 /// Solves from values of the parameters, given with their cost, or from what was kept of a solution that was interrupted.
-pub(super) fn solve_from<R: Residuals>(
-    model: &R,
+pub(super) fn solve_from(
+    model: &dyn FittedModel,
     parameters: &FitParameters,
     settings: &FitSettings,
     (start, cost): &(Vec<f64>, f64),
@@ -81,8 +81,8 @@ pub(super) fn solve_from<R: Residuals>(
 /// Where a fit begins, and how many iterations it took to find that: at the solution of the model's easier problem
 /// ([`Residuals::eased`]) where there is one and its cost is lower, otherwise at the start that is given with its cost
 /// and the iterations that led there.
-fn eased_start<R: Residuals>(
-    model: &R,
+fn eased_start(
+    model: &dyn FittedModel,
     parameters: &FitParameters,
     settings: &FitSettings,
     (x, cost, made): (Vec<f64>, f64, u64),
@@ -93,7 +93,7 @@ fn eased_start<R: Residuals>(
     // It must not use up what the problem itself needs.
     let max_iterations = (settings.max_iterations / 2).min(MOST_EASED).saturating_sub(made);
     let settings = FitSettings { cost_tolerance, max_iterations, ..*settings };
-    let problem = LeastSquares::new(&easier, parameters).keeping(begin(kept, Stage::Eased, made));
+    let problem = LeastSquares::of(&*easier, parameters).keeping(begin(kept, Stage::Eased, made));
     // One that fails is no help, and no harm.
     let Ok(ended) = solve(problem, &settings, x.clone(), None) else { return Ok((x, made)) };
     let values = values_at(parameters, &ended.variables)?;
@@ -113,15 +113,15 @@ fn begin<'k>(kept: Option<&'k KeptFit<'_>>, stage: Stage, made: u64) -> Option<&
 /// Runs the solver of a fit from these variables, which so many iterations led to; where residuals come from
 /// error-controlled steps, first with substeps that follow the parameters, then with those held that it has come to.
 /// Returns these too.
-fn solve_through_jumps<R: Residuals>(
-    (model, last): (&R, &LastLinearization),
+fn solve_through_jumps(
+    (model, last): (&dyn FittedModel, &LastLinearization),
     parameters: &FitParameters,
     settings: &FitSettings,
     (x, made): (Vec<f64>, u64),
     progress: Option<&ProgressObserver>,
     kept: Option<&KeptFit<'_>>,
 ) -> Result<(Ended, Option<HeldSubsteps>), Error> {
-    let problem = LeastSquares::new(model, parameters).remembering(last);
+    let problem = LeastSquares::of(model, parameters).remembering(last);
     // Those of an iteration limit are left after iterations that were made.
     let left = |made: u64, cost_tolerance: f64| FitSettings {
         max_iterations: settings.max_iterations.saturating_sub(made),
@@ -155,8 +155,8 @@ fn solve_through_jumps<R: Residuals>(
 }
 
 /// Runs the solver of a fit from these variables.
-pub(in crate::optimize) fn solve<R: Residuals>(
-    problem: LeastSquares<'_, R>,
+pub(in crate::optimize) fn solve(
+    problem: LeastSquares<'_>,
     settings: &FitSettings,
     x: Vec<f64>,
     progress: Option<&ProgressObserver>,

@@ -6,9 +6,8 @@ use serde::Serialize;
 
 use crate::interruption;
 use crate::optimize::fit::{Fit, FitSettings, solve};
-use crate::optimize::least_squares::{HeldSubsteps, LeastSquares, LinearResiduals, Residuals, half_square};
+use crate::optimize::least_squares::{FittedModel, HeldSubsteps, LeastSquares, LinearResiduals, half_square};
 use crate::optimize::parameters::{FitParameter, FitParameters};
-use crate::scalar::Scalar;
 
 /// A point of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -60,23 +59,27 @@ pub(super) struct Side {
 }
 
 /// A model with one parameter held.
-struct Holding<'a, R> {
-    model: &'a R,
+struct Holding<'a> {
+    model: &'a dyn FittedModel,
     index: usize,
     value: f64,
 }
 
-impl<R> Holding<'_, R> {
-    fn whole<T: Scalar>(&self, others: &[T]) -> Vec<T> {
+impl Holding<'_> {
+    fn whole(&self, others: &[f64]) -> Vec<f64> {
         let mut all = others.to_vec();
-        all.insert(self.index, T::from(self.value));
+        all.insert(self.index, self.value);
         all
     }
 }
 
-impl<R: Residuals> Residuals for Holding<'_, R> {
-    fn residuals<T: Scalar>(&self, others: &[T]) -> Result<Vec<T>, Error> {
+impl FittedModel for Holding<'_> {
+    fn residuals(&self, others: &[f64]) -> Result<Vec<f64>, Error> {
         self.model.residuals(&self.whole(others))
+    }
+
+    fn find_substeps(&self, others: &[f64]) -> Result<HeldSubsteps, Error> {
+        self.model.find_substeps(&self.whole(others))
     }
 
     fn minimized(&self, others: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
@@ -90,6 +93,30 @@ impl<R: Residuals> Residuals for Holding<'_, R> {
     ) -> Result<LinearResiduals, Error> {
         let (residuals, jacobian) = self.model.minimized_with_jacobian(&self.whole(others), substeps)?;
         Ok((residuals, jacobian.remove_column(self.index)))
+    }
+
+    fn eased(&self) -> Option<Box<dyn FittedModel + '_>> {
+        None
+    }
+
+    fn has_costly_jacobian(&self) -> bool {
+        false
+    }
+
+    fn eliminated(&self) -> usize {
+        self.model.eliminated()
+    }
+
+    fn unknowns(&self) -> Vec<f64> {
+        self.model.unknowns()
+    }
+
+    fn start_from(&self, unknowns: &[f64]) -> bool {
+        self.model.start_from(unknowns)
+    }
+
+    fn minimized_with_finer_steps(&self, _: &[f64]) -> Option<Result<LinearResiduals, Error>> {
+        None
     }
 }
 
@@ -110,8 +137,8 @@ impl At {
 }
 
 /// A walk along a parameter.
-pub(super) struct Walk<'a, R> {
-    pub model: &'a R,
+pub(super) struct Walk<'a> {
+    pub model: &'a dyn FittedModel,
     /// The parameter.
     pub own: &'a FitParameter,
     /// Those that are fitted again, if there are any.
@@ -129,7 +156,7 @@ pub(super) struct Walk<'a, R> {
     pub level: f64,
 }
 
-impl<R: Residuals> Walk<'_, R> {
+impl Walk<'_> {
     /// The point at a variable of the parameter, with the others looked for from the given ones.
     fn at(&self, variable: f64, start: Vec<f64>) -> Result<(At, f64), Error> {
         let value = self.own.physical(variable);
@@ -140,7 +167,7 @@ impl<R: Residuals> Walk<'_, R> {
                 let (lower, upper) = parameters.bounds();
                 let bounds = lower.iter().zip(&upper);
                 let inside = start.iter().zip(bounds).map(|(x, (l, u))| x.max(*l).min(*u)).collect();
-                let problem = LeastSquares::new(&holding, parameters);
+                let problem = LeastSquares::of(&holding, parameters);
                 let problem = self.held.map_or(problem, |held| problem.holding(held));
                 let ended = solve(problem, &self.settings, inside, None)?;
                 (ended.variables, ended.cost)
