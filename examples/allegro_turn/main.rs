@@ -16,8 +16,7 @@ use std::time::Instant;
 use film::Look;
 use isobar::io::ProblemFile;
 use isobar::multibody::BodyFrame;
-use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, optimize_trajectory};
+use isobar::optimize::trajectory::optimize_trajectory;
 use isobar::report::Recorder;
 use isobar::rollout::Trajectory;
 use nalgebra::{Matrix3, Vector3};
@@ -59,8 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = ProblemFile::load(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/allegro_turn/problem.toml"))?;
     let problem = file.problem()?;
     let clock = Instant::now();
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, none, None)?;
+    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, None, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     let start_cost = optimum.history.first().map_or(f64::NAN, |h| h.cost);
     println!(

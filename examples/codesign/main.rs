@@ -9,9 +9,8 @@
 mod grasp_trials;
 
 use grasp_trials::{Failure, Grasp, ensemble, load, optimize, print_parameters, row, tried};
-use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables, optimize_ensemble};
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum};
+use isobar::optimize::trajectory::TrajectoryOptimum;
 
 const GRASP: Grasp = Grasp { lift: 0.4, squeeze: 2 };
 
@@ -54,8 +53,7 @@ fn main() -> Result<(), Failure> {
         let problem = EnsembleProblem::new(&task, &all.training);
         let mut start = best.values.clone();
         start[first..].copy_from_slice(&[modulus, scale]);
-        let none = None::<TrajectoryCheckpoints<NoStore>>;
-        let found = optimize_ensemble(&problem, &start, &file.settings, none, None)?;
+        let found = optimize_ensemble(&problem, &start, &file.settings, None, None)?;
         tell(name, &task, &found)?;
     }
     Ok(())

@@ -4,8 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use isobar::io::ProblemFile;
-use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryMethod, optimize_trajectory};
+use isobar::optimize::trajectory::{TrajectoryMethod, optimize_trajectory};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -149,8 +148,7 @@ fn run(file: &ProblemFile, method: Method, (time, force): (f64, f64)) -> Result<
             // L-BFGS needs more iterations, and ends by itself.
             let max_iterations = if method == TrajectoryMethod::Lbfgs { 200 } else { 40 };
             let settings = settings(method, max_iterations);
-            let none = None::<TrajectoryCheckpoints<NoStore>>;
-            let optimum = optimize_trajectory(&problem, &start, &settings, none, None)?;
+            let optimum = optimize_trajectory(&problem, &start, &settings, None, None)?;
             // One cost for each rollout, those that were rejected included.
             let mut record = Record::default();
             for iteration in &optimum.history {

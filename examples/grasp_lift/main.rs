@@ -15,10 +15,7 @@ use std::time::Instant;
 
 use figure::{Curve, Plot};
 use isobar::io::ProblemFile;
-use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{
-    TrajectoryCheckpoints, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
-};
+use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings, optimize_trajectory};
 use isobar::rollout::Trajectory;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,9 +41,8 @@ fn optimize(object: &str, path: &Path, out: &Path) -> Result<(), Box<dyn Error>>
     let file = ProblemFile::load(path)?;
     let problem = file.problem()?;
     let clock = Instant::now();
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
     let settings = settings(TrajectoryMethod::Ilqr, 40);
-    let optimum = optimize_trajectory(&problem, &file.start, &settings, none, None)?;
+    let optimum = optimize_trajectory(&problem, &file.start, &settings, None, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     let before = Motion::new(object, &file, &file.start)?;
     let after = Motion::new(object, &file, &optimum.values)?;

@@ -5,14 +5,13 @@ use std::sync::Mutex;
 
 use argmin::core::{CostFunction, Error, Executor};
 use argmin::solver::neldermead::NelderMead;
-use isobar::optimize::objective::Objective;
 use isobar::optimize::trajectory::TrajectoryProblem;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The problem that all methods solve.
-pub type Problem<'a> = TrajectoryProblem<'a, Objective>;
+pub type Problem<'a> = TrajectoryProblem<'a>;
 
 /// The lowest cost so far after each rollout.
 pub type History = Vec<f64>;

@@ -13,10 +13,7 @@ use std::time::Instant;
 
 use grippers::{Gripper, RISE, grippers};
 use isobar::io::ProblemFile;
-use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{
-    TrajectoryCheckpoints, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
-};
+use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings, optimize_trajectory};
 
 /// Part of the way that the object must have been lifted by at the end.
 const LIFTED: f64 = 0.8;
@@ -67,8 +64,7 @@ fn optimize(
     }
     let clock = Instant::now();
     let settings = TrajectorySettings { method, ..file.settings };
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let optimum = optimize_trajectory(&file.problem()?, &file.start, &settings, none, None)?;
+    let optimum = optimize_trajectory(&file.problem()?, &file.start, &settings, None, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     let (_, part) = motion(&file, &optimum.values)?;
     let count = optimum.evaluations;

@@ -11,11 +11,10 @@ use std::time::Instant;
 use argmin::core::{CostFunction, Gradient};
 use isobar::io::Scene;
 use isobar::multibody::tree::JointKind;
-use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
 use isobar::optimize::trajectory::{
-    ControlRange, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryProblem, TrajectorySettings,
-    TrajectoryTask, optimize_trajectory,
+    ControlRange, TrajectoryMethod, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    optimize_trajectory,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Trajectory};
 use isobar::spatial::Quaternion;
@@ -23,7 +22,7 @@ use law::{GAINS, PushLaw, SEEN, Task};
 use nalgebra::Vector3;
 
 type Failure = Box<dyn std::error::Error>;
-type Problem<'a> = TrajectoryProblem<'a, Objective>;
+type Problem<'a> = TrajectoryProblem<'a>;
 
 const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/push_box/scene.toml");
 /// The boxes stand this far apart, m, and so do their targets.
@@ -147,8 +146,7 @@ fn main() -> Result<(), Failure> {
         initial_damping: None,
     };
     let clock = Instant::now();
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let optimum = optimize_trajectory(&optimizing, &START, &settings, none, None)?;
+    let optimum = optimize_trajectory(&optimizing, &START, &settings, None, None)?;
     let seconds = clock.elapsed().as_secs_f64();
 
     let after = problem.trajectory(&optimum.variables)?;

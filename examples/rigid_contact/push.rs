@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use isobar::io::ProblemFile;
-use isobar::optimize::checkpoint::NoStore;
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, optimize_trajectory};
+use isobar::optimize::trajectory::optimize_trajectory;
 use isobar::step::{StepProblem, StepWorkspace};
 
 use crate::scenes::Motion;
@@ -26,8 +25,7 @@ pub fn push() -> Result<Push, Box<dyn Error>> {
     let file = ProblemFile::load(path)?;
     let problem = file.problem()?;
     let clock = Instant::now();
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, none, None)?;
+    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, None, None)?;
     println!(
         "T-bar, pushed: cost {:.5} after {} iterations, {} rollouts and {} linearizations, {:.1} s; {}",
         optimum.cost,

@@ -4,10 +4,9 @@ use std::error::Error;
 use std::time::Instant;
 
 use isobar::io::{ProblemEnsemble, ProblemFile};
-use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::ensemble::{EnsembleProblem, SuccessRate, optimize_ensemble, success_rate};
 use isobar::optimize::objective::Objective;
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum};
+use isobar::optimize::trajectory::TrajectoryOptimum;
 use isobar::rollout::ControlLaw;
 use rayon::prelude::*;
 
@@ -81,8 +80,7 @@ pub fn processor_time() -> f64 {
 /// Optimizes the ensemble of a file from a start, and says what that took.
 pub fn optimize(file: &ProblemFile, start: &[f64]) -> Result<TrajectoryOptimum, Failure> {
     let (begun, used) = (Instant::now(), processor_time());
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let found = optimize_ensemble(&ensemble(file)?.problem(), start, &file.settings, none, None)?;
+    let found = optimize_ensemble(&ensemble(file)?.problem(), start, &file.settings, None, None)?;
     println!(
         "{}: cost {:.4} after {} iterations, {:.0} s ({:.0} s of processor time), {} rollouts, {} gradients ({})",
         file.path.file_name().unwrap_or_default().display(),

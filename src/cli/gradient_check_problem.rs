@@ -88,7 +88,7 @@ fn gradients_of_terms(
     terms: &[Objective],
     x: &[f64],
 ) -> Result<Vec<Vec<f64>>, argmin::core::Error> {
-    let one = |term| Ok(problem.for_residuals(term).cost_and_gradient(x)?.1);
+    let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient(x)?.1);
     // Gathered in order first, so that the error is the same on any number of threads.
     let found: Vec<Result<_, argmin::core::Error>> = terms.par_iter().map(one).collect();
     found.into_iter().collect()

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -23,7 +24,6 @@ use crate::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, policy
 use crate::optimize::constraints::Constraint;
 use crate::optimize::data::DataError;
 use crate::optimize::multi_start::lowest;
-use crate::optimize::objective::Objective;
 use crate::optimize::termination::Termination;
 use crate::optimize::trajectory::{
     ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
@@ -77,7 +77,7 @@ struct OptimizeReport {
 const RESULTS: [&str; 5] = ["commands.toml", "policy.json", "trajectory.csv", "result.json", "run.json"];
 
 /// The problem of a file.
-pub(super) type Problem<'f> = TrajectoryProblem<'f, Objective>;
+pub(super) type Problem<'f> = TrajectoryProblem<'f>;
 
 /// Optimizes, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
@@ -202,7 +202,7 @@ fn optimize(
                     remove(&path)?;
                 }
                 let problem = format!("{digest} {k}");
-                Some(TrajectoryCheckpoints { store: CheckpointFile { path }, problem })
+                Some(TrajectoryCheckpoints { store: Arc::new(CheckpointFile { path }), problem })
             }
         };
         file.optimize(&problem.separate(), start, checkpoints, progress)

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use argmin::core::CostFunction;
 use rayon::prelude::*;
@@ -105,7 +106,7 @@ pub(super) fn run(
             if !arguments.resume {
                 remove(&path).map_err(|error| failed(file, error.into()))?;
             }
-            Some(TrajectoryCheckpoints { store: CheckpointFile { path }, problem: digest.clone() })
+            Some(TrajectoryCheckpoints { store: Arc::new(CheckpointFile { path }), problem: digest.clone() })
         }
     };
     let progress = Some(among_bars(file.settings.max_iterations, &several()));

@@ -132,11 +132,7 @@ impl<T> fmt::Debug for dyn ForcesIn<T> + '_ {
 /// [`AppliedForces`] as an object, with all that derivatives of steps ask of them: their values in the dual numbers that
 /// isobar itself works with, what they depend on, and their vector–Jacobian product.
 pub trait DifferentiableForces:
-    ForcesIn<f64>
-    + ForcesIn<DualArray<1>>
-    + ForcesIn<DualArray<SEEDS>>
-    + ForcesIn<DualArray<STEP_SEEDS>>
-    + ForcesIn<DualArray<DIRECTIONS>>
+    ForcesIn<f64> + ForcesIn<DualArray<SEEDS>> + ForcesIn<DualArray<STEP_SEEDS>> + ForcesIn<DualArray<DIRECTIONS>>
 {
     /// [`AppliedForces::dependence`].
     fn force_dependence(&self) -> ForceDependence;

@@ -5,6 +5,7 @@
 //! current iteration, and continues to the same bits: gradients, Jacobians and motions are not saved but
 //! evaluated again from the saved variables.
 
+use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use argmin::core::checkpointing::{Checkpoint, CheckpointingFrequency};
@@ -17,7 +18,7 @@ use crate::optimize::data_error::DataError;
 pub use crate::optimize::data_error::InvalidField;
 
 /// Where checkpoints are kept: a file, or memory.
-pub trait CheckpointStore {
+pub trait CheckpointStore: Send + Sync {
     /// What was saved last; `None` where nothing was.
     ///
     /// # Errors
@@ -36,31 +37,9 @@ pub trait CheckpointStore {
     fn save(&self, text: &str) -> Result<(), Error>;
 }
 
-/// Nowhere to keep checkpoints: what a run without any has in the place of a store.
-#[derive(Clone, Copy, Debug)]
-pub enum NoStore {}
-
-impl CheckpointStore for NoStore {
-    fn load(&self) -> Result<Option<String>, Error> {
-        match *self {}
-    }
-
-    fn save(&self, _: &str) -> Result<(), Error> {
-        match *self {}
-    }
-}
-
-impl<T: CheckpointStore> CheckpointStore for Arc<T> {
-    fn load(&self) -> Result<Option<String>, Error> {
-        (**self).load()
-    }
-
-    fn name(&self) -> String {
-        (**self).name()
-    }
-
-    fn save(&self, text: &str) -> Result<(), Error> {
-        (**self).save(text)
+impl fmt::Debug for dyn CheckpointStore + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
     }
 }
 
@@ -175,9 +154,9 @@ impl<S: Resumable> Saved<S> {
 
 /// The checkpoints of one run, as argmin takes them.
 #[derive(Debug)]
-pub struct RunCheckpoint<T> {
+pub struct RunCheckpoint {
     /// Where they are kept.
-    pub store: T,
+    pub store: Arc<dyn CheckpointStore>,
     /// The name of the method.
     pub method: String,
     /// What tells this problem from others, such as a digest of its definition.
@@ -197,7 +176,7 @@ pub struct RunCheckpoint<T> {
     pub iterations: Iterations,
 }
 
-impl<T: CheckpointStore> RunCheckpoint<T> {
+impl RunCheckpoint {
     /// The saved run, if there is one and it belongs to this one.
     fn saved<S: DeserializeOwned + Resumable>(&self) -> Result<Option<Saved<S>>, Error> {
         let Some(text) = self.store.load()? else { return Ok(None) };
@@ -249,9 +228,8 @@ impl<T: CheckpointStore> RunCheckpoint<T> {
     }
 }
 
-impl<T, S, J, R> Checkpoint<S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>> for RunCheckpoint<T>
+impl<S, J, R> Checkpoint<S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>> for RunCheckpoint
 where
-    T: CheckpointStore,
     S: Serialize + DeserializeOwned + Clone + Resumable,
     IterState<Vec<f64>, Vec<f64>, J, (), R, f64>: State<Param = Vec<f64>, Float = f64>,
 {

@@ -16,7 +16,7 @@ use crate::multibody::Model;
 use crate::optimize::error::ProblemError;
 use crate::optimize::objective::When;
 use crate::optimize::quantity::{Frames, Measured, Quantity};
-use crate::rollout::{Moment, TrajectoryResiduals};
+use crate::rollout::{DifferentiableResiduals, Moment, ResidualsIn};
 use crate::scalar::Scalar;
 
 /// The values that a constraint allows.
@@ -291,16 +291,16 @@ impl Multipliers {
 
 /// Residuals whose half sum of squares is an augmented Lagrangian: those of a cost and those of constraints.
 #[derive(Clone, Copy, Debug)]
-pub struct AugmentedLagrangian<'a, R> {
+pub struct AugmentedLagrangian<'a> {
     /// The residuals of the cost.
-    pub cost: &'a R,
+    pub cost: &'a dyn DifferentiableResiduals,
     /// The constraints.
     pub constraints: &'a Constraints,
     /// Their multipliers and penalties.
     pub multipliers: &'a Multipliers,
 }
 
-impl<R> AugmentedLagrangian<'_, R> {
+impl AugmentedLagrangian<'_> {
     /// Appends the residuals of the constraints at a moment, whose numbers begin at `first`.
     fn add<T: Scalar>(&self, moment: &Moment<T>, at_end: bool, first: usize, residuals: &mut Vec<T>) {
         let Multipliers { values, penalties } = self.multipliers;
@@ -314,14 +314,17 @@ impl<R> AugmentedLagrangian<'_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> TrajectoryResiduals for AugmentedLagrangian<'_, R> {
-    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        self.cost.running(moment, residuals);
+impl<'a, T: Scalar> ResidualsIn<T> for AugmentedLagrangian<'a>
+where
+    dyn DifferentiableResiduals + 'a: ResidualsIn<T>,
+{
+    fn add_running(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        ResidualsIn::<T>::add_running(self.cost, moment, residuals);
         self.add(moment, false, moment.step * self.constraints.running.len(), residuals);
     }
 
-    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        self.cost.terminal(moment, residuals);
+    fn add_terminal(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        ResidualsIn::<T>::add_terminal(self.cost, moment, residuals);
         self.add(moment, true, moment.step * self.constraints.running.len(), residuals);
     }
 }

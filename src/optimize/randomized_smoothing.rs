@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::gaussian::gaussian;
 use super::solver::check_setting;
 use super::trajectory::TrajectoryProblem;
-use crate::rollout::TrajectoryResiduals;
 
 /// A cost that several threads can evaluate at a time.
 pub trait SharedCost: Sync {
@@ -31,7 +30,7 @@ pub trait SharedCost: Sync {
     fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error>;
 }
 
-impl<R: TrajectoryResiduals> SharedCost for TrajectoryProblem<'_, R> {
+impl SharedCost for TrajectoryProblem<'_> {
     fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
         self.cost_alone(x)
     }

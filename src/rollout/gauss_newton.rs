@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use super::adjoint::loss_gradient_over;
 use super::controls::Controls;
 use super::error::SimulationError;
-use super::loss::{DifferentiableLoss, TrajectoryResiduals};
-use super::loss_workspace::{LossWorkspace, Term};
+use super::loss::{DifferentiableLoss, DifferentiableResiduals, ResidualsIn};
+use super::loss_workspace::{LossWorkspace, TermIn};
 use super::moment::{Moment, MomentGradient, StepEnd};
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, ParameterError, STEP_SEEDS, State, seeded};
 use crate::scalar::{DualArray, Scalar};
 
 /// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
@@ -21,9 +21,9 @@ use crate::scalar::{DualArray, Scalar};
 /// A product with J costs a rollout in dual numbers with one direction, one with Jᵀ a backward
 /// sweep over the trajectory, which is kept.
 #[derive(Debug)]
-pub struct GaussNewton<'a, R> {
+pub struct GaussNewton<'a> {
     rollout: Rollout<'a>,
-    residuals: &'a R,
+    residuals: &'a dyn DifferentiableResiduals,
     parameters: Vec<Parameter>,
     controls: Cow<'a, Controls>,
     trajectory: Trajectory,
@@ -32,14 +32,14 @@ pub struct GaussNewton<'a, R> {
     offsets: Vec<usize>,
 }
 
-impl<'a, R: TrajectoryResiduals> GaussNewton<'a, R> {
+impl<'a> GaussNewton<'a> {
     /// Simulates, and evaluates the residuals.
     ///
     /// # Errors
     /// When the model does not have a parameter, or the simulation fails.
     pub fn new(
         rollout: Rollout<'a>,
-        residuals: &'a R,
+        residuals: &'a dyn DifferentiableResiduals,
         parameters: &[Parameter],
     ) -> Result<Self, SimulationError> {
         let trajectory = rollout.simulate()?;
@@ -55,7 +55,7 @@ impl<'a, R: TrajectoryResiduals> GaussNewton<'a, R> {
     /// When the trajectory does not have a state for every time of the rollout.
     pub fn over(
         rollout: Rollout<'a>,
-        residuals: &'a R,
+        residuals: &'a dyn DifferentiableResiduals,
         parameters: &[Parameter],
         trajectory: Trajectory,
     ) -> Result<Self, SimulationError> {
@@ -108,7 +108,13 @@ impl<'a, R: TrajectoryResiduals> GaussNewton<'a, R> {
     /// # Panics
     /// When there are not [`Self::columns`] numbers.
     pub fn jvp(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
-        type Dual = DualArray<1>;
+        // Of the scalars that forces and residuals are compiled for the one that steps have.
+        type Dual = DualArray<STEP_SEEDS>;
+        let along = |x: f64, v: f64| {
+            let mut dual = Dual::from(x);
+            dual.eps[0] = v;
+            dual
+        };
         assert_eq!(direction.len(), self.columns(), "one number for each parameter and control value");
         let Rollout { model, initial, settings, until, applied, .. } = self.rollout;
         let (by_parameters, by_controls) = direction.split_at(self.parameters.len());
@@ -116,10 +122,10 @@ impl<'a, R: TrajectoryResiduals> GaussNewton<'a, R> {
             .parameters
             .iter()
             .zip(by_parameters)
-            .map(|(&parameter, &v)| Ok((parameter, Dual::new(parameter.value(model)?, [v]))))
+            .map(|(&parameter, &v)| Ok((parameter, along(parameter.value(model)?, v))))
             .collect::<Result<Vec<_>, ParameterError>>()?;
         let (model, initial) = seeded(model, initial, &values)?;
-        let controls = self.controls.map(|i, &u| Dual::new(u, [by_controls[i]]));
+        let controls = self.controls.map(|i, &u| along(u, by_controls[i]));
         let rollout = Rollout::new(&model, &initial, settings, until)
             .under(applied.differentiable())
             .with_controls(&controls);
@@ -163,7 +169,7 @@ impl<'a, R: TrajectoryResiduals> GaussNewton<'a, R> {
 /// All residuals over a trajectory, and where those of each step and of the end begin.
 fn residuals_of<T: Scalar>(
     rollout: &Rollout<'_, T>,
-    residuals: &impl TrajectoryResiduals,
+    residuals: &dyn ResidualsIn<T>,
     trajectory: &Trajectory<T>,
     controls: &Controls<T>,
 ) -> Result<(Vec<T>, Vec<usize>), SimulationError> {
@@ -176,19 +182,19 @@ fn residuals_of<T: Scalar>(
         let end = StepEnd::new(rollout.settings.integrator, at.dt, &trajectory.states[step + 1], &forces);
         let (time, dt, contacts, step_end) = (at.time, at.dt, &contacts, Some(end));
         let moment = Moment { step, time, dt, model, state, control, contacts, step_end };
-        residuals.running(&moment, &mut all);
+        residuals.add_running(&moment, &mut all);
     }
     offsets.push(all.len());
     let state: &State<T> = &trajectory.states[schedule.len()];
     let (step, time, contacts) = (schedule.len(), rollout.until, &contacts);
     let end = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
-    residuals.terminal(&end, &mut all);
+    residuals.add_terminal(&end, &mut all);
     Ok((all, offsets))
 }
 
 /// The weighted sum of residuals, as a loss.
-struct WeightedSum<'a, R> {
-    residuals: &'a R,
+struct WeightedSum<'a> {
+    residuals: &'a dyn DifferentiableResiduals,
     weights: &'a [f64],
     offsets: &'a [usize],
 }
@@ -198,27 +204,33 @@ fn weighted<T: Scalar>(residuals: &[T], weights: &[f64]) -> T {
     residuals.iter().zip(weights).fold(T::from(0.0), |sum, (&r, &w)| sum + r * w)
 }
 
-struct Running<'a, R>(&'a R, &'a [f64]);
+struct Running<'a>(&'a dyn DifferentiableResiduals, &'a [f64]);
 
-impl<R: TrajectoryResiduals> Term for Running<'_, R> {
-    fn value<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
+impl<'a, T: Scalar> TermIn<T> for Running<'a>
+where
+    dyn DifferentiableResiduals + 'a: ResidualsIn<T>,
+{
+    fn at(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
         residuals.clear();
-        self.0.running(moment, residuals);
+        ResidualsIn::<T>::add_running(self.0, moment, residuals);
         weighted(residuals, self.1)
     }
 }
 
-struct Terminal<'a, R>(&'a R, &'a [f64]);
+struct Terminal<'a>(&'a dyn DifferentiableResiduals, &'a [f64]);
 
-impl<R: TrajectoryResiduals> Term for Terminal<'_, R> {
-    fn value<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
+impl<'a, T: Scalar> TermIn<T> for Terminal<'a>
+where
+    dyn DifferentiableResiduals + 'a: ResidualsIn<T>,
+{
+    fn at(&self, moment: &Moment<T>, residuals: &mut Vec<T>) -> T {
         residuals.clear();
-        self.0.terminal(moment, residuals);
+        ResidualsIn::<T>::add_terminal(self.0, moment, residuals);
         weighted(residuals, self.1)
     }
 }
 
-impl<R: TrajectoryResiduals> DifferentiableLoss for WeightedSum<'_, R> {
+impl DifferentiableLoss for WeightedSum<'_> {
     fn add_running(&self, moment: &Moment, by: &mut MomentGradient, workspace: &mut LossWorkspace) -> f64 {
         let weights = &self.weights[self.offsets[moment.step]..self.offsets[moment.step + 1]];
         match weights.is_empty() {

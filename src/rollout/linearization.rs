@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::checked_step::not_differentiated;
 use super::error::SimulationError;
-use super::loss::TrajectoryResiduals;
+use super::loss::ResidualsIn;
 use super::loss_workspace::Direction;
 use super::moment::{Moment, StepEnd};
 use super::simulate::{Rollout, Trajectory};
@@ -56,7 +56,7 @@ pub struct TrajectoryLinearization {
 /// When the trajectory is not that of the rollout.
 pub fn linearize(
     rollout: &Rollout<'_>,
-    residuals: &impl TrajectoryResiduals,
+    residuals: &dyn ResidualsIn<Direction>,
     trajectory: &Trajectory,
 ) -> Result<TrajectoryLinearization, SimulationError> {
     let schedule = rollout.schedule()?;
@@ -81,7 +81,7 @@ pub fn linearize(
         let step_end = Some(StepEnd::new(settings.integrator, at.dt, &states[step + 1], forces));
         let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts, step_end };
         let (mut residuals, by_end) =
-            residual_jacobian(&moment, &lifted, |moment, out| residuals.running(moment, out));
+            residual_jacobian(&moment, &lifted, &|moment, out| residuals.add_running(moment, out));
         if let Some(by_end) = by_end {
             residuals.by_state += &by_end * &jacobian.by_state;
             residuals.by_control += &by_end * &jacobian.by_control;
@@ -93,7 +93,7 @@ pub fn linearize(
     let (step, state, contacts) = (schedule.len(), &states[schedule.len()], RefCell::default());
     let (time, contacts) = (rollout.until, &contacts);
     let moment = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
-    let (end, _) = residual_jacobian(&moment, &lifted, |moment, out| residuals.terminal(moment, out));
+    let (end, _) = residual_jacobian(&moment, &lifted, &|moment, out| residuals.add_terminal(moment, out));
     Ok(TrajectoryLinearization { steps: steps?, end })
 }
 
@@ -102,7 +102,7 @@ pub fn linearize(
 fn residual_jacobian(
     moment: &Moment,
     model: &Model<Direction>,
-    evaluate: impl Fn(&Moment<Direction>, &mut Vec<Direction>),
+    evaluate: &dyn Fn(&Moment<Direction>, &mut Vec<Direction>),
 ) -> (ResidualJacobian, Option<DMatrix<f64>>) {
     let (rows, columns) = (moment.state.tangent_dimension(), moment.control.len());
     let mut state = State::<Direction>::lift(moment.state);

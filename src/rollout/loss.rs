@@ -1,8 +1,11 @@
 //! What is minimized over a trajectory: a sum over its steps and a term at its end.
 
-use super::loss_workspace::{LossWorkspace, Term};
+use std::fmt;
+
+use super::loss_workspace::{Direction, LossWorkspace, Seed, Term};
 use super::moment::{Moment, MomentGradient};
-use crate::scalar::Scalar;
+use crate::multibody::STEP_SEEDS;
+use crate::scalar::{DualArray, Scalar};
 
 /// A loss that is evaluated in any scalar, so that dual numbers can differentiate it. Its value is the
 /// sum of [`Loss::running`] at the start of every step and of [`Loss::terminal`] at the end. What a step did is known at
@@ -60,6 +63,43 @@ pub trait TrajectoryResiduals: Sync {
     /// Appends the residuals of the end.
     fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
         let _ = (moment, residuals);
+    }
+}
+
+/// [`TrajectoryResiduals`] in one scalar, as an object: all of them are, in every scalar.
+pub trait ResidualsIn<T>: Sync {
+    /// [`TrajectoryResiduals::running`].
+    fn add_running(&self, moment: &Moment<T>, residuals: &mut Vec<T>);
+
+    /// [`TrajectoryResiduals::terminal`].
+    fn add_terminal(&self, moment: &Moment<T>, residuals: &mut Vec<T>);
+}
+
+impl<R: TrajectoryResiduals, T: Scalar> ResidualsIn<T> for R {
+    fn add_running(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        self.running(moment, residuals);
+    }
+
+    fn add_terminal(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        self.terminal(moment, residuals);
+    }
+}
+
+/// [`TrajectoryResiduals`] as an object, in the scalars that isobar itself works with. Problems and solvers take the user's
+/// residuals in this form, so that they are compiled once and not once for each kind of residuals.
+pub trait DifferentiableResiduals:
+    ResidualsIn<f64> + ResidualsIn<Seed> + ResidualsIn<DualArray<STEP_SEEDS>> + ResidualsIn<Direction>
+{
+}
+
+impl<R> DifferentiableResiduals for R where
+    R: ResidualsIn<f64> + ResidualsIn<Seed> + ResidualsIn<DualArray<STEP_SEEDS>> + ResidualsIn<Direction>
+{
+}
+
+impl fmt::Debug for dyn DifferentiableResiduals + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("residuals")
     }
 }
 

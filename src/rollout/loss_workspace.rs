@@ -10,7 +10,7 @@ use crate::scalar::{DualArray, Scalar};
 /// A number with the derivatives along the directions of state and control that are taken at a time.
 pub(super) type Direction = DualArray<DIRECTIONS>;
 /// A number with the derivatives with respect to the parameters that are taken at a time.
-type Seed = DualArray<SEEDS>;
+pub(super) type Seed = DualArray<SEEDS>;
 
 /// A term of a loss, evaluated in any scalar.
 pub(super) trait Term {
@@ -33,7 +33,7 @@ impl<L: Term, T: Scalar> TermIn<T> for L {
 /// A [`Term`] as an object, so that its differentiation is compiled once.
 pub(super) trait DifferentiableTerm: TermIn<f64> + TermIn<Direction> + TermIn<Seed> {}
 
-impl<L: Term> DifferentiableTerm for L {}
+impl<L: TermIn<f64> + TermIn<Direction> + TermIn<Seed>> DifferentiableTerm for L {}
 
 /// A moment in scalars that carry derivatives.
 #[derive(Debug)]

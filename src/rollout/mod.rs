@@ -66,7 +66,10 @@ pub use forward::loss_gradient_forward;
 pub use gauss_newton::GaussNewton;
 pub use gradient::{TrajectoryGradient, trajectory_gradient};
 pub use linearization::{ResidualJacobian, StepLinearization, TrajectoryLinearization, linearize};
-pub use loss::{DifferentiableLoss, HalfSquares, Loss, LossFunctions, TrajectoryResiduals};
+pub use loss::{
+    DifferentiableLoss, DifferentiableResiduals, HalfSquares, Loss, LossFunctions, ResidualsIn,
+    TrajectoryResiduals,
+};
 pub use loss_workspace::LossWorkspace;
 pub use moment::{Moment, MomentGradient, StepEnd};
 pub use report::{StepReport, TakenStep};

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,7 @@ fn checkpoint(path: &Path) -> Result<(), String> {
     let problem = file.problem().map_err(|e| e.to_string())?;
     let start = problem.variables(&file.start).map_err(|e| e.to_string())?;
     let store = CheckpointFile { path: path.to_owned() };
-    let checkpoints = TrajectoryCheckpoints { store, problem: "fuzz".into() };
+    let checkpoints = TrajectoryCheckpoints { store: Arc::new(store), problem: "fuzz".into() };
     let optimum = file.optimize(&problem, &start, Some(checkpoints), None).map(|(optimum, _)| optimum);
     // The command names the file that it was given.
     told(optimum.map_err(|e| format!("{}: {e}", path.display())))

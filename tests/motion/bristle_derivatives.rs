@@ -238,7 +238,7 @@ fn sweeps_agree_and_checkpoints_change_nothing() {
             parameters.iter().enumerate().step_by(if integrator == exact() { 5 } else { 29 })
         {
             let value = parameter.value(&model).expect("exists");
-            let seeds = [(*parameter, DualArray::<1>::variable(value, 0))];
+            let seeds = [(*parameter, DualArray::<8>::variable(value, 0))];
             let (dual, initial) = seeded(&model, &start, &seeds).expect("valid");
             let of_duals = loss_in(&dual, &initial, settings, &rollout);
             assert!((of_duals.re - all.value).abs() <= 1e-12 * all.value.abs());
@@ -325,7 +325,7 @@ fn shapes_and_places_have_their_derivatives() {
         let mut counted = 0;
         for (i, parameter) in parameters.iter().enumerate().step_by(3) {
             let value = parameter.value(&model).expect("exists");
-            let seeds = [(*parameter, DualArray::<1>::variable(value, 0))];
+            let seeds = [(*parameter, DualArray::<8>::variable(value, 0))];
             let (dual, initial) = seeded(&model, &state, &seeds).expect("valid");
             let expected = loss_in(&dual, &initial, settings, &rollout).eps[0];
             let found = backward.by_parameters[i];

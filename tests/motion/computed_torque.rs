@@ -333,7 +333,7 @@ fn steps_have_their_derivatives() {
 /// Steps in dual numbers against central differences of fourth order: along the joints and by commands, in contact.
 #[test]
 fn steps_agree_with_differences() {
-    type Dual = DualArray<1>;
+    type Dual = DualArray<8>;
     let (model, start) = pressing();
     assert_presses(&model, &start);
     let (n, nv) = (start.tangent_dimension(), start.joints.v.len());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::folder::Folder;
 use argmin::core::Error;
 use isobar::io::ProblemFile;
-use isobar::optimize::checkpoint::{CheckpointStore, NoStore};
+use isobar::optimize::checkpoint::CheckpointStore;
 use isobar::optimize::trajectory::{
     ConstrainedSettings, ConstraintRound, TrajectoryCheckpoints, TrajectoryOptimum,
     optimize_constrained_trajectory,
@@ -209,7 +209,7 @@ fn a_run_goes_on_from_the_last_round_to_the_same_bits() {
     let settings = |max_rounds| ConstrainedSettings { trajectory: file.settings, max_rounds };
     let run = |max_rounds, store: Option<&Arc<Memory>>, name: &str| {
         let checkpoints =
-            store.map(|store| TrajectoryCheckpoints { store: Arc::clone(store), problem: name.to_owned() });
+            store.map(|store| TrajectoryCheckpoints { store: store.clone(), problem: name.to_owned() });
         let problem = file.problem().expect("a problem");
         optimize_constrained_trajectory(
             &problem,
@@ -231,9 +231,8 @@ fn a_run_goes_on_from_the_last_round_to_the_same_bits() {
     assert_eq!(resumed.evaluations.gradients, whole.evaluations.gradients);
     let other = run(20, Some(&store), "other").expect_err("another problem").to_string();
     assert!(other.contains("problem") && other.contains("`it`") && other.contains("`other`"), "{other}");
-    let none = None::<&TrajectoryCheckpoints<NoStore>>;
     let problem = file.problem().expect("a problem");
     let again =
-        optimize_constrained_trajectory(&problem, &file.constraints, &file.start, &settings(20), none, None);
+        optimize_constrained_trajectory(&problem, &file.constraints, &file.start, &settings(20), None, None);
     assert_eq!(again.expect("optimized").0.variables, whole.variables);
 }

@@ -127,7 +127,7 @@ fn integrators() -> [(Integrator, f64, usize); 2] {
 
 #[test]
 fn the_adjoint_through_controllers_is_that_of_dual_numbers_and_of_differences() {
-    const N: usize = 12;
+    const N: usize = 8;
     type Dual = DualArray<N>;
     let scene = held_ball();
     let of_model = [

@@ -3,9 +3,8 @@
 use argmin::core::{CostFunction, Gradient};
 use isobar::io::{ProblemEnsemble, ProblemFile};
 use isobar::multibody::{Model, State};
-use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::ensemble::{EnsembleProblem, Risk, optimize_ensemble};
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryMethod, TrajectorySettings};
+use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings};
 use isobar::rollout::{
     ClosedLoop, ControlLaw, Controls, HalfSquares, Loss, Moment, Rollout, SampledController,
 };
@@ -216,8 +215,7 @@ fn training_helps_members_that_were_not_trained_on() {
     let all = ensemble(&file);
     let settings =
         TrajectorySettings { method: TrajectoryMethod::Lbfgs, max_iterations: 12, ..Default::default() };
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let found = optimize_ensemble(&all.problem(), &all.start, &settings, none, None).expect("an optimum");
+    let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("an optimum");
     let mean = |problem: &EnsembleProblem<'_, ControlLaw, _>, x: &[f64]| {
         problem.member_costs(x).into_iter().map(|cost| cost.expect("a cost")).sum::<f64>()
     };
@@ -248,8 +246,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let path = folder.file("problem.toml", problem);
         let file = ProblemFile::load(&path).expect("a problem");
         let problem = file.problem().expect("a problem");
-        let none = || None::<TrajectoryCheckpoints<isobar::io::CheckpointFile>>;
-        let found = file.optimize(&problem, &file.start, none(), None).expect("an optimum").0;
+        let found = file.optimize(&problem, &file.start, None, None).expect("an optimum").0;
         let policy = problem.policy(&found.variables).expect("a policy");
         let controllers = [SampledController::new(ControlLaw::KnotFeedback(policy), 1)];
         let follow = |initial: &State| {
@@ -299,7 +296,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let mut again = ProblemFile::load(&path).expect("a problem");
         again.scene.state = pushed;
         let problem = again.problem().expect("a problem");
-        let best = again.optimize(&problem, &found.values, none(), None).expect("an optimum").0.cost;
+        let best = again.optimize(&problem, &found.values, None, None).expect("an optimum").0.cost;
         let kept = problem.cost(&found.variables).expect("a cost");
         assert!(
             (closed - best).abs() < 1e-6 * best && best < 0.9 * kept,

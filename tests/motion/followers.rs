@@ -287,7 +287,7 @@ fn steps_have_their_derivatives() {
 /// Steps in dual numbers against central differences of fourth order.
 #[test]
 fn steps_agree_with_differences() {
-    type Dual = isobar::scalar::DualArray<1>;
+    type Dual = isobar::scalar::DualArray<8>;
     let (model, start) = hand();
     let joint = model.mechanism().joint_index("left").expect("there");
     let parameters = [Parameter::JointFriction { joint }, Parameter::JointStictionVelocity { joint }];

@@ -109,7 +109,7 @@ fn slip_is_the_velocity_along_the_surface() {
 }
 
 fn check_derivatives(quantities: Vec<Quantity>) {
-    type Dual = DualArray<1>;
+    type Dual = DualArray<8>;
     let (model, state) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let control = [0.1, 0.2, 11.0, -0.3];
     let terms = quantities.into_iter().map(term).collect();

@@ -63,7 +63,7 @@ fn plans_follow_a_target_that_changes_within_bounds() {
             if step % 2 == 0 {
                 let plan = planner.plan(time, state).expect("a plan");
                 assert!(plan.cost <= plan.cost_before, "{plan:?}");
-                let most = 1 + 2 * RecedingHorizon::<Objective>::MOST_TRIALS as u64;
+                let most = 1 + 2 * RecedingHorizon::MOST_TRIALS as u64;
                 assert!(plan.evaluations.rollouts <= most && plan.evaluations.jacobians <= 2, "{plan:?}");
             }
             planner.put_commands(time + 0.01, row);

@@ -35,7 +35,7 @@ fn jacobian_by_duals(
     after: &State,
     parameters: &[Parameter],
 ) -> StepJacobian {
-    type Dual = DualArray<1>;
+    type Dual = DualArray<8>;
     let StepProblem {
         model: real_model,
         state: before,

@@ -17,7 +17,7 @@ use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     ModelBuilder, NamedMaterial, State, StateDependence,
 };
-use isobar::optimize::checkpoint::{CheckpointStore, NoStore};
+use isobar::optimize::checkpoint::CheckpointStore;
 use isobar::optimize::ilqr::{Policy, StagedProblem};
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
@@ -111,7 +111,7 @@ fn craft_under(gravity: f64) -> (Model, State) {
 
 const ARRIVE: Arrive = Arrive { place: Vector3::new(0.6, 0.1, 0.3), effort: 0.3 };
 
-fn craft_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Arrive> {
+fn craft_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a> {
     let settings = SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 0.02 };
     TrajectoryTask { model, initial, settings, until: 1.0, applied: &Thrusters, residuals: &ARRIVE }
 }
@@ -174,7 +174,7 @@ fn ball_on_table() -> (Model, State) {
     (model, State::of_bodies(vec![BodyState::at_rest(&at)]))
 }
 
-fn ball_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a, Place> {
+fn ball_task<'a>(model: &'a Model, initial: &'a State) -> TrajectoryTask<'a> {
     // Rounding of the solution must not show in differences.
     let tolerance = SolverTolerance { relative: 1e-14, max_iterations: 200 };
     let integrator = Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Lagged, tolerance });
@@ -207,17 +207,16 @@ fn settings(method: TrajectoryMethod) -> TrajectorySettings {
     TrajectorySettings { method, max_iterations: 500, cost_tolerance: Some(1e-11), initial_damping: None }
 }
 
-fn optimize<R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, R>,
+fn optimize(
+    problem: &TrajectoryProblem<'_>,
     start: &[f64],
     method: TrajectoryMethod,
 ) -> TrajectoryOptimum {
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    optimize_trajectory(problem, start, &settings(method), none, None).expect("runs")
+    optimize_trajectory(problem, start, &settings(method), None, None).expect("runs")
 }
 
 /// The derivatives of a problem: adjoint, forward and staged against each other and differences.
-fn check_derivatives<R: TrajectoryResiduals>(task: TrajectoryTask<'_, R>, start: &[f64], tolerance: f64) {
+fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
     for kind in KINDS {
         let m = start.len();
         let knots = ControlKnots::uniform(kind, 6, task.until).expect("valid");
@@ -411,8 +410,7 @@ fn one_iteration_of_ilqr_solves_a_linear_quadratic_problem_with_any_knots() {
         let with = |range, method, max_iterations| {
             let problem = TrajectoryProblem::new(task, &knots, &[range; 2]).expect("fits");
             let settings = TrajectorySettings { max_iterations, ..self::settings(method) };
-            let none = None::<TrajectoryCheckpoints<NoStore>>;
-            let optimum = optimize_trajectory(&problem, &start, &settings, none, None).expect("runs");
+            let optimum = optimize_trajectory(&problem, &start, &settings, None, None).expect("runs");
             (problem, optimum)
         };
         let (problem, optimum) = with(ControlRange::unbounded(2.0), TrajectoryMethod::Ilqr, 1);
@@ -498,13 +496,12 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
     let problem = || TrajectoryProblem::new(craft_task(&model, &initial), &knots, &ranges).expect("fits");
     let short = |method| TrajectorySettings { max_iterations: 25, ..settings(method) };
     for method in METHODS {
-        let none = None::<TrajectoryCheckpoints<NoStore>>;
-        let whole = optimize_trajectory(&problem(), &start, &short(method), none, None).expect("runs");
+        let whole = optimize_trajectory(&problem(), &start, &short(method), None, None).expect("runs");
         for stop in [1, 4] {
             let store = Arc::new(Failing::default());
             store.fail_at.store(stop, Ordering::SeqCst);
             let checkpoints =
-                || Some(TrajectoryCheckpoints { store: Arc::clone(&store), problem: "craft".to_owned() });
+                || Some(TrajectoryCheckpoints { store: store.clone(), problem: "craft".to_owned() });
             let run = |method, checkpoints| {
                 optimize_trajectory(&problem(), &start, &short(method), checkpoints, None)
             };
@@ -527,7 +524,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             assert_eq!((again.variables, again.iterations), (whole.variables.clone(), whole.iterations));
             assert_eq!(again.history, resumed.history);
             // Another problem, another method.
-            let other = TrajectoryCheckpoints { store: Arc::clone(&store), problem: "other".to_owned() };
+            let other = TrajectoryCheckpoints { store: store.clone(), problem: "other".to_owned() };
             let refused = run(method, Some(other)).expect_err("other problem").to_string();
             assert!(refused.contains("of problem `craft`, this run is of `other`"), "{refused}");
             let next = METHODS[(METHODS.iter().position(|m| *m == method).expect("one of them") + 1) % 4];
@@ -549,7 +546,7 @@ fn checkpoints_in_a_file() {
     let start = [2.45, 2.45, 0.0].repeat(5);
     let run = |iterations: u64| {
         let settings = TrajectorySettings { max_iterations: iterations, ..TrajectorySettings::default() };
-        let checkpoints = TrajectoryCheckpoints { store: store.clone(), problem: "craft".to_owned() };
+        let checkpoints = TrajectoryCheckpoints { store: Arc::new(store.clone()), problem: "craft".to_owned() };
         optimize_trajectory(&problem.separate(), &start, &settings, Some(checkpoints), None)
     };
     assert_eq!(run(2).expect("runs").iterations, 2);

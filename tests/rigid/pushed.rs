@@ -9,9 +9,8 @@ use isobar::multibody::{
     DifferentiatedModel, ForceDependence, ModelGradient, NoForces, Parameter, State, TANGENT_DIMENSION,
     seeded,
 };
-use isobar::optimize::checkpoint::NoStore;
 use isobar::optimize::fit::{FitSettings, fit};
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, optimize_trajectory};
+use isobar::optimize::trajectory::optimize_trajectory;
 use isobar::rollout::Trajectory;
 use isobar::step::{
     ComplementarityMethod, DerivativeWorkspace, Integrator, StepCotangent, StepProblem, StepWorkspace, Tape,
@@ -207,8 +206,7 @@ fn the_t_bar_is_pushed_to_a_pose() {
     let start = problem.variables(&file.start).expect("a start");
     let (place, turn, _) = error_at(problem.trajectory(&start).expect("a motion"));
     assert!(place > 0.03 && turn > 0.1, "it has to move: {place} {turn}");
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
-    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, none, None).expect("an optimum");
+    let optimum = optimize_trajectory(&problem, &file.start, &file.settings, None, None).expect("an optimum");
     let (place, turn, [speed, spin]) = error_at(problem.trajectory(&optimum.variables).expect("a motion"));
     println!(
         "{} iterations, {:?}: {place:.1e} m, {turn:.1e} rad, {speed:.1e} m/s, {spin:.1e} rad/s",

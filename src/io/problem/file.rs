@@ -9,7 +9,6 @@ use crate::io::digest::Digest;
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
-use crate::io::problem::checkpoint::CheckpointFile;
 use crate::io::problem::constraint_tables::constraints;
 use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
@@ -117,9 +116,9 @@ impl ProblemFile {
     /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
     pub fn optimize(
         &self,
-        problem: &TrajectoryProblem<'_, Objective>,
+        problem: &TrajectoryProblem<'_>,
         start: &[f64],
-        checkpoints: Option<TrajectoryCheckpoints<CheckpointFile>>,
+        checkpoints: Option<TrajectoryCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), argmin::core::Error> {
         let settings = &self.settings;
@@ -149,7 +148,7 @@ impl ProblemFile {
     ///
     /// # Errors
     /// [`Self::load`] has found all errors already, unless something was changed since.
-    pub fn problem(&self) -> Result<TrajectoryProblem<'_, Objective>, ProblemError> {
+    pub fn problem(&self) -> Result<TrajectoryProblem<'_>, ProblemError> {
         let task = TrajectoryTask {
             model: &self.scene.model,
             initial: &self.scene.state,

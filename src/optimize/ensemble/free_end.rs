@@ -11,7 +11,7 @@
 
 use std::sync::OnceLock;
 
-use crate::multibody::State;
+use crate::multibody::{SEEDS, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{
@@ -146,7 +146,7 @@ impl<'a, R: TrajectoryResiduals> LossToEnd<'a, R> {
     /// Its derivative with respect to the end, with the control values held, after the loss has been evaluated on a
     /// rollout.
     pub fn by_end(&self, rollout: &Rollout<'_>) -> Result<f64, SimulationError> {
-        type Dual = DualArray<1>;
+        type Dual = DualArray<SEEDS>;
         let Some(LastStep { states: [before, after], running }) = self.last.get() else { return Ok(0.0) };
         let Ending { time, steps, rest, step_length, .. } = *self.ending;
         let state = self.ending.state(before, after);

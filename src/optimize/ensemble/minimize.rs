@@ -6,7 +6,7 @@ use argmin::core::observers::ObserverMode;
 use argmin::core::{CostFunction, Error, Executor, Gradient};
 
 use super::problem::EnsembleProblem;
-use crate::optimize::checkpoint::{CheckpointStore, RunCheckpoint};
+use crate::optimize::checkpoint::RunCheckpoint;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::solver::run;
@@ -55,11 +55,11 @@ const STANDARD_TOLERANCE: f64 = 1e-6;
 ///
 /// # Panics
 /// When there is not one value for each variable.
-pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals, T: CheckpointStore + 'static>(
+pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
     problem: &EnsembleProblem<'_, C, R>,
     start: &[f64],
     settings: &TrajectorySettings,
-    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    checkpoints: Option<TrajectoryCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     let variables = &problem.task().variables;

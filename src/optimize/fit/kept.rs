@@ -18,7 +18,7 @@ use crate::optimize::least_squares::{FittedModel, Keeper};
 #[derive(Clone)]
 pub struct FitCheckpoint<'a> {
     /// Where it is kept.
-    pub store: &'a (dyn CheckpointStore + Sync),
+    pub store: &'a dyn CheckpointStore,
     /// An identifier of the problem, such as a digest of its files. What was kept of another one is refused.
     pub problem: String,
 }

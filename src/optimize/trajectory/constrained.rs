@@ -9,12 +9,11 @@ use super::settings::TrajectorySettings;
 use super::{Evaluations, TrajectoryIteration};
 use crate::interruption;
 use crate::optimize::bounds::projected_gradient_norm;
-use crate::optimize::checkpoint::{CheckpointStore, InvalidField, NoStore};
+use crate::optimize::checkpoint::InvalidField;
 use crate::optimize::constraints::{AugmentedLagrangian, Constraints, Multipliers};
 use crate::optimize::data::DataError;
 use crate::optimize::progress::{ProgressObserver, RoundProgress};
 use crate::optimize::termination::Termination;
-use crate::rollout::TrajectoryResiduals;
 
 /// What a constraint came to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,12 +87,12 @@ struct Saved {
 ///
 /// # Errors
 /// The errors of [`optimize_trajectory`].
-pub fn optimize_constrained_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>(
-    problem: &TrajectoryProblem<'_, R>,
+pub fn optimize_constrained_trajectory(
+    problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
     start: &[f64],
     settings: &ConstrainedSettings,
-    checkpoints: Option<&TrajectoryCheckpoints<T>>,
+    checkpoints: Option<&TrajectoryCheckpoints>,
     progress: Option<&ProgressObserver>,
 ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), Error> {
     let saved = checkpoints.map(|checkpoints| load(checkpoints, problem, constraints)).transpose()?.flatten();
@@ -161,8 +160,8 @@ fn told(constraints: &Constraints, state: &Saved) -> RoundProgress {
 
 /// The last round's optimum, with the cost and the iterations of all; where a run goes on that had made all its
 /// rounds, its variables as they were saved.
-fn optimum<R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, R>,
+fn optimum(
+    problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
     last: Option<TrajectoryOptimum>,
     state: Saved,
@@ -189,8 +188,8 @@ fn optimum<R: TrajectoryResiduals>(
 }
 
 /// One round: from the variables and multipliers of the state to the next.
-fn round<R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, R>,
+fn round(
+    problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
     state: &mut Saved,
     settings: &ConstrainedSettings,
@@ -200,12 +199,11 @@ fn round<R: TrajectoryResiduals>(
     let lagrangian = AugmentedLagrangian { cost: problem.task().residuals, constraints, multipliers };
     let augmented = problem.for_residuals(&lagrangian);
     let start = augmented.values(&state.variables)?;
-    let none = None::<TrajectoryCheckpoints<NoStore>>;
     let found = optimize_trajectory(
         &augmented,
         &start,
         &settings.trajectory,
-        none,
+        None,
         progress.map(ProgressObserver::of_round),
     )?;
     let values = augmented.at_moments(&found.variables, |moments| constraints.values(moments))?;
@@ -275,9 +273,9 @@ fn infeasible(constraints: &Constraints, state: &Saved) -> Termination {
 }
 
 /// The saved run, if there is one and it belongs to this problem.
-fn load<R: TrajectoryResiduals, T: CheckpointStore>(
-    checkpoints: &TrajectoryCheckpoints<T>,
-    problem: &TrajectoryProblem<'_, R>,
+fn load(
+    checkpoints: &TrajectoryCheckpoints,
+    problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
 ) -> Result<Option<Saved>, Error> {
     let Some(text) = checkpoints.store.load()? else { return Ok(None) };
@@ -298,9 +296,9 @@ fn load<R: TrajectoryResiduals, T: CheckpointStore>(
 }
 
 /// Whether a run on this problem can have come to what was saved.
-fn check<R: TrajectoryResiduals>(
+fn check(
     saved: &Saved,
-    problem: &TrajectoryProblem<'_, R>,
+    problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
 ) -> Result<(), InvalidField> {
     let (lower, upper) = problem.bounds();

@@ -3,9 +3,9 @@
 use argmin::core::Error;
 
 use super::problem::TrajectoryProblem;
-use crate::rollout::{Controls, GaussNewton, TrajectoryResiduals};
+use crate::rollout::{Controls, GaussNewton};
 
-impl<R: TrajectoryResiduals> TrajectoryProblem<'_, R> {
+impl TrajectoryProblem<'_> {
     /// The derivatives of the residuals along a direction of the variables, by a rollout in dual numbers.
     ///
     /// # Errors

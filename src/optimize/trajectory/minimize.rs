@@ -15,7 +15,7 @@ use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
 use super::staged::StagedTrajectory;
 use crate::optimize::automatic::Automatic;
-use crate::optimize::checkpoint::{CheckpointStore, NoStore, Resumable, RunCheckpoint};
+use crate::optimize::checkpoint::{CheckpointStore, Resumable, RunCheckpoint};
 use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::Ilqr;
 use crate::optimize::lbfgsb::Lbfgsb;
@@ -25,7 +25,6 @@ use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettin
 use crate::optimize::solver::{Convergence, Ended, run};
 use crate::optimize::surroundings::Surroundings;
 use crate::optimize::termination::Termination;
-use crate::rollout::TrajectoryResiduals;
 
 /// The result of a trajectory optimization.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,19 +52,19 @@ pub struct TrajectoryOptimum {
 }
 
 /// The store of a run's checkpoints, and the identifier of its problem.
-#[derive(Debug)]
-pub struct TrajectoryCheckpoints<T> {
+#[derive(Clone, Debug)]
+pub struct TrajectoryCheckpoints {
     /// Where they are kept.
-    pub store: T,
+    pub store: Arc<dyn CheckpointStore>,
     /// An identifier of this problem, such as a digest of its definition. A checkpoint with another
     /// identifier is refused.
     pub problem: String,
 }
 
 /// A trajectory problem by reference.
-struct Borrowed<'p, 'a, R>(&'p TrajectoryProblem<'a, R>);
+struct Borrowed<'p, 'a>(&'p TrajectoryProblem<'a>);
 
-impl<R: TrajectoryResiduals> CostFunction for Borrowed<'_, '_, R> {
+impl CostFunction for Borrowed<'_, '_> {
     type Param = Vec<f64>;
     type Output = f64;
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
@@ -73,7 +72,7 @@ impl<R: TrajectoryResiduals> CostFunction for Borrowed<'_, '_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, R> {
+impl Gradient for Borrowed<'_, '_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
@@ -81,7 +80,7 @@ impl<R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Operator for Borrowed<'_, '_, R> {
+impl Operator for Borrowed<'_, '_> {
     type Param = Vec<f64>;
     type Output = Vec<f64>;
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
@@ -89,7 +88,7 @@ impl<R: TrajectoryResiduals> Operator for Borrowed<'_, '_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Jacobian for Borrowed<'_, '_, R> {
+impl Jacobian for Borrowed<'_, '_> {
     type Param = Vec<f64>;
     type Jacobian = DMatrix<f64>;
     fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
@@ -98,13 +97,13 @@ impl<R: TrajectoryResiduals> Jacobian for Borrowed<'_, '_, R> {
 }
 
 /// One run of a solver.
-struct Run<T> {
+struct Run {
     start: Vec<f64>,
     settings: TrajectorySettings,
     /// Lower and upper bounds of the variables.
     bounds: (Vec<f64>, Vec<f64>),
     history: History,
-    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    checkpoints: Option<TrajectoryCheckpoints>,
     progress: Option<ProgressObserver>,
 }
 
@@ -112,9 +111,9 @@ struct Run<T> {
 const TOLD_ITERATIONS: usize = 5;
 
 /// How a run ended: by a criterion, for want of iterations, or as what is around its end says.
-fn ending<R: TrajectoryResiduals>(
+fn ending(
     ended: &Ended,
-    problem: &TrajectoryProblem<'_, R>,
+    problem: &TrajectoryProblem<'_>,
     tolerance: f64,
     history: &[TrajectoryIteration],
 ) -> Result<Termination, Error> {
@@ -136,10 +135,10 @@ fn ending<R: TrajectoryResiduals>(
 }
 
 /// The result of a run, with the iterations that were written down.
-fn optimum<R: TrajectoryResiduals>(
+fn optimum(
     ended: Ended,
     ending: Termination,
-    problem: &TrajectoryProblem<'_, R>,
+    problem: &TrajectoryProblem<'_>,
     method: TrajectoryMethod,
     history: Vec<TrajectoryIteration>,
 ) -> Result<TrajectoryOptimum, Error> {
@@ -157,13 +156,13 @@ fn optimum<R: TrajectoryResiduals>(
     })
 }
 
-impl<T: CheckpointStore + 'static> Run<T> {
+impl Run {
     /// A run from these values at knots, and where its iterations are written down.
-    fn new<R: TrajectoryResiduals>(
-        problem: &TrajectoryProblem<'_, R>,
+    fn new(
+        problem: &TrajectoryProblem<'_>,
         start: &[f64],
         settings: &TrajectorySettings,
-        checkpoints: Option<TrajectoryCheckpoints<T>>,
+        checkpoints: Option<TrajectoryCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(Self, Iterations), Error> {
         let history = History { counter: problem.counter(), iterations: Arc::default() };
@@ -233,7 +232,6 @@ impl<T: CheckpointStore + 'static> Run<T> {
 /// The motor that lifts a body by 10 cm in half a second:
 /// ```
 /// use isobar::multibody::{AppliedForces, Body, BodyState, Forces, MassSource, Model, ModelBuilder, State};
-/// # use isobar::optimize::checkpoint::NoStore;
 /// use isobar::optimize::trajectory::*;
 /// use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 /// # use isobar::scalar::Scalar;
@@ -267,16 +265,15 @@ impl<T: CheckpointStore + 'static> Run<T> {
 /// let task = TrajectoryTask { model, initial, settings, until, applied, residuals };
 /// let knots = ControlKnots::new(KnotInterpolation::ZeroOrderHold, vec![0.0, 0.25])?;
 /// let problem = TrajectoryProblem::new(task, &knots, &[ControlRange::new(0.0, 40.0)])?;
-/// let none = None::<TrajectoryCheckpoints<NoStore>>;
-/// let found = optimize_trajectory(&problem, &[20.0; 2], &TrajectorySettings::default(), none, None)?;
+/// let found = optimize_trajectory(&problem, &[20.0; 2], &TrajectorySettings::default(), None, None)?;
 /// assert!(found.cost < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn optimize_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>(
-    problem: &TrajectoryProblem<'_, R>,
+pub fn optimize_trajectory(
+    problem: &TrajectoryProblem<'_>,
     start: &[f64],
     settings: &TrajectorySettings,
-    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    checkpoints: Option<TrajectoryCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
@@ -337,12 +334,12 @@ pub fn optimize_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>
 /// # Errors
 /// The errors of [`optimize_trajectory`]; a method other than L-BFGS; smoothing settings that are not
 /// valid; or a sample that cannot be evaluated at the start.
-pub fn optimize_smoothed_trajectory<R: TrajectoryResiduals, T: CheckpointStore + 'static>(
-    problem: &TrajectoryProblem<'_, R>,
+pub fn optimize_smoothed_trajectory(
+    problem: &TrajectoryProblem<'_>,
     start: &[f64],
     smoothing: &SmoothingSettings,
     settings: &TrajectorySettings,
-    checkpoints: Option<TrajectoryCheckpoints<T>>,
+    checkpoints: Option<TrajectoryCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     if settings.method != TrajectoryMethod::Lbfgs {
@@ -366,19 +363,11 @@ pub fn optimize_smoothed_trajectory<R: TrajectoryResiduals, T: CheckpointStore +
 /// its result and does not affect the others.
 ///
 /// Each run counts its own evaluations; the problem's counter is not touched.
-pub fn optimize_trajectory_from<R: TrajectoryResiduals>(
-    problem: &TrajectoryProblem<'_, R>,
+pub fn optimize_trajectory_from(
+    problem: &TrajectoryProblem<'_>,
     starts: &[Vec<f64>],
     settings: &TrajectorySettings,
 ) -> Vec<Result<TrajectoryOptimum, Error>> {
-    let one = |start: &Vec<f64>| {
-        optimize_trajectory(
-            &problem.separate(),
-            start,
-            settings,
-            None::<TrajectoryCheckpoints<NoStore>>,
-            None,
-        )
-    };
+    let one = |start: &Vec<f64>| optimize_trajectory(&problem.separate(), start, settings, None, None);
     starts.par_iter().map(one).collect()
 }

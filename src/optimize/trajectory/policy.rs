@@ -7,9 +7,9 @@ use super::problem::TrajectoryProblem;
 use super::staged::StagedTrajectory;
 use crate::multibody::State;
 use crate::optimize::ilqr::{StagedProblem, policy_around};
-use crate::rollout::{FeedbackStage, KnotFeedback, TrajectoryResiduals};
+use crate::rollout::{FeedbackStage, KnotFeedback};
 
-impl<R: TrajectoryResiduals> TrajectoryProblem<'_, R> {
+impl TrajectoryProblem<'_> {
     /// The commands under these variables together with the feedback that the linear–quadratic problem around their
     /// motion has: what iLQR would roll out with. A controller that follows it decides each knot's values from the state
     /// at the beginning of its stage, within bounds; from the nominal start it commands the nominal values.

@@ -13,13 +13,13 @@ use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
-    self, ControlKnots, Controls, GaussNewton, KnotMap, Moment, MotionWarning, Rollout, SimulationError,
-    SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, TrajectoryResiduals, linearize,
+    self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, MotionWarning,
+    Rollout, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
 };
 
 /// The motion, and the residuals that are to be small on it.
-#[derive(Debug)]
-pub struct TrajectoryTask<'a, R> {
+#[derive(Clone, Copy, Debug)]
+pub struct TrajectoryTask<'a> {
     /// The model.
     pub model: &'a Model,
     /// The state at time 0.
@@ -31,16 +31,8 @@ pub struct TrajectoryTask<'a, R> {
     /// The forces that controls act through, besides the model's actuators.
     pub applied: &'a dyn ForcesIn<f64>,
     /// The residuals, half of whose sum of squares is the cost.
-    pub residuals: &'a R,
+    pub residuals: &'a dyn DifferentiableResiduals,
 }
-
-impl<R> Clone for TrajectoryTask<'_, R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for TrajectoryTask<'_, R> {}
 
 /// The problem min ½‖r‖² over the values of controls at knots.
 ///
@@ -52,8 +44,8 @@ impl<R> Copy for TrajectoryTask<'_, R> {}
 /// Levenberg–Marquardt). The last motions are kept, so that a derivative at variables whose cost is
 /// known does not simulate again.
 #[derive(Debug)]
-pub struct TrajectoryProblem<'a, R> {
-    task: TrajectoryTask<'a, R>,
+pub struct TrajectoryProblem<'a> {
+    task: TrajectoryTask<'a>,
     knots: ControlKnots,
     map: KnotMap,
     /// The indices of the control values that are optimized in the row of a step.
@@ -92,13 +84,13 @@ impl Motion {
 /// beside the last trial.
 const RECENT: usize = 2;
 
-impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
+impl<'a> TrajectoryProblem<'a> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
     ///
     /// # Errors
     /// When the times, knots or ranges do not match the task (see [`ProblemError`]).
     pub fn new(
-        task: TrajectoryTask<'a, R>,
+        task: TrajectoryTask<'a>,
         knots: &ControlKnots,
         ranges: &[ControlRange],
     ) -> Result<Self, ProblemError> {
@@ -121,7 +113,7 @@ impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
     /// When the times, knots, indices, ranges or the other values do not match the task (see
     /// [`ProblemError`]).
     pub fn of_some(
-        task: TrajectoryTask<'a, R>,
+        task: TrajectoryTask<'a>,
         knots: &ControlKnots,
         optimized: &[(usize, ControlRange)],
         others: Controls,
@@ -165,7 +157,7 @@ impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
     }
 
     /// The motion, and the residuals that are to be small on it.
-    pub fn task(&self) -> &TrajectoryTask<'a, R> {
+    pub fn task(&self) -> &TrajectoryTask<'a> {
         &self.task
     }
 
@@ -292,7 +284,7 @@ impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
     }
 
     /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
-    pub fn for_residuals<'b, S>(&self, residuals: &'b S) -> TrajectoryProblem<'b, S>
+    pub fn for_residuals<'b>(&self, residuals: &'b dyn DifferentiableResiduals) -> TrajectoryProblem<'b>
     where
         'a: 'b,
     {
@@ -302,7 +294,7 @@ impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
 
     /// The same controls of another motion with as many, with a memory of its own; evaluations are counted
     /// together.
-    pub(super) fn for_task<'b, S>(&self, task: TrajectoryTask<'b, S>) -> TrajectoryProblem<'b, S> {
+    pub(super) fn for_task<'b>(&self, task: TrajectoryTask<'b>) -> TrajectoryProblem<'b> {
         TrajectoryProblem {
             task,
             knots: self.knots.clone(),
@@ -448,7 +440,7 @@ impl<'a, R: TrajectoryResiduals> TrajectoryProblem<'a, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> CostFunction for TrajectoryProblem<'_, R> {
+impl CostFunction for TrajectoryProblem<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -457,7 +449,7 @@ impl<R: TrajectoryResiduals> CostFunction for TrajectoryProblem<'_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Gradient for TrajectoryProblem<'_, R> {
+impl Gradient for TrajectoryProblem<'_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -466,7 +458,7 @@ impl<R: TrajectoryResiduals> Gradient for TrajectoryProblem<'_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Operator for TrajectoryProblem<'_, R> {
+impl Operator for TrajectoryProblem<'_> {
     type Param = Vec<f64>;
     type Output = Vec<f64>;
 
@@ -475,7 +467,7 @@ impl<R: TrajectoryResiduals> Operator for TrajectoryProblem<'_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Jacobian for TrajectoryProblem<'_, R> {
+impl Jacobian for TrajectoryProblem<'_> {
     type Param = Vec<f64>;
     type Jacobian = DMatrix<f64>;
 

@@ -10,7 +10,7 @@ use super::staged::StagedTrajectory;
 use crate::multibody::State;
 use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::{Expansion, Regularization, StagedProblem, backward_pass};
-use crate::rollout::{ControlKnots, Moment, TrajectoryResiduals};
+use crate::rollout::{ControlKnots, DifferentiableResiduals, Moment, ResidualsIn};
 use crate::scalar::Scalar;
 
 /// A planner that looks ahead over a horizon. Its task's motion is one from a state at time 0 to the horizon; residuals
@@ -25,8 +25,8 @@ use crate::scalar::Scalar;
 /// M. Diehl, H. G. Bock, J. P. Schlöder (2005). A real-time iteration scheme for nonlinear optimization in optimal
 /// feedback control. SIAM Journal on Control and Optimization 43(5), 1714–1736.
 #[derive(Debug)]
-pub struct RecedingHorizon<'a, R> {
-    task: TrajectoryTask<'a, R>,
+pub struct RecedingHorizon<'a> {
+    task: TrajectoryTask<'a>,
     knots: ControlKnots,
     ranges: Vec<ControlRange>,
     iterations: u64,
@@ -82,22 +82,27 @@ fn better<P: StagedProblem>(
 }
 
 /// Residuals of a motion that begins later.
-struct Later<'r, R> {
-    residuals: &'r R,
+struct Later<'r> {
+    residuals: &'r dyn DifferentiableResiduals,
     time: f64,
 }
 
-impl<R: TrajectoryResiduals> TrajectoryResiduals for Later<'_, R> {
-    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        self.residuals.running(&Moment { time: moment.time + self.time, ..*moment }, residuals);
+impl<'r, T: Scalar> ResidualsIn<T> for Later<'r>
+where
+    dyn DifferentiableResiduals + 'r: ResidualsIn<T>,
+{
+    fn add_running(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let moment = Moment { time: moment.time + self.time, ..*moment };
+        ResidualsIn::<T>::add_running(self.residuals, &moment, residuals);
     }
 
-    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        self.residuals.terminal(&Moment { time: moment.time + self.time, ..*moment }, residuals);
+    fn add_terminal(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let moment = Moment { time: moment.time + self.time, ..*moment };
+        ResidualsIn::<T>::add_terminal(self.residuals, &moment, residuals);
     }
 }
 
-impl<'a, R: TrajectoryResiduals> RecedingHorizon<'a, R> {
+impl<'a> RecedingHorizon<'a> {
     /// Most rollouts of an iteration. Where none of them lowers the cost, the plan is left as it is.
     pub const MOST_TRIALS: usize = MOST_TRIALS;
 
@@ -107,7 +112,7 @@ impl<'a, R: TrajectoryResiduals> RecedingHorizon<'a, R> {
     /// # Errors
     /// When knots, ranges or start do not match the task.
     pub fn new(
-        task: TrajectoryTask<'a, R>,
+        task: TrajectoryTask<'a>,
         knots: ControlKnots,
         ranges: Vec<ControlRange>,
         iterations: u64,

@@ -7,7 +7,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::problem::TrajectoryProblem;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
-use crate::rollout::{Rollout, TrajectoryLinearization, TrajectoryResiduals};
+use crate::rollout::{Rollout, TrajectoryLinearization};
 
 /// A [`TrajectoryProblem`] for [`Ilqr`](crate::optimize::ilqr::Ilqr). A stage is the steps that depend
 /// on its knot and none after it. These steps also depend on the values at earlier knots: one for linear
@@ -17,16 +17,16 @@ use crate::rollout::{Rollout, TrajectoryLinearization, TrajectoryResiduals};
 ///
 /// One iteration costs a linearization of all steps and a rollout for each trial.
 #[derive(Debug)]
-pub struct StagedTrajectory<'p, 'a, R> {
-    problem: &'p TrajectoryProblem<'a, R>,
+pub struct StagedTrajectory<'p, 'a> {
+    problem: &'p TrajectoryProblem<'a>,
     stages: Vec<Range<usize>>,
     /// Knots before that of a stage whose values are part of its state.
     reach: usize,
 }
 
-impl<'p, 'a, R: TrajectoryResiduals> StagedTrajectory<'p, 'a, R> {
+impl<'p, 'a> StagedTrajectory<'p, 'a> {
     /// The stages of a problem.
-    pub fn new(problem: &'p TrajectoryProblem<'a, R>) -> Self {
+    pub fn new(problem: &'p TrajectoryProblem<'a>) -> Self {
         Self { problem, stages: problem.map().stages(), reach: problem.map().reach() }
     }
 
@@ -82,7 +82,7 @@ impl<'p, 'a, R: TrajectoryResiduals> StagedTrajectory<'p, 'a, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> CostFunction for StagedTrajectory<'_, '_, R> {
+impl CostFunction for StagedTrajectory<'_, '_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -91,7 +91,7 @@ impl<R: TrajectoryResiduals> CostFunction for StagedTrajectory<'_, '_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> Gradient for StagedTrajectory<'_, '_, R> {
+impl Gradient for StagedTrajectory<'_, '_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -100,7 +100,7 @@ impl<R: TrajectoryResiduals> Gradient for StagedTrajectory<'_, '_, R> {
     }
 }
 
-impl<R: TrajectoryResiduals> StagedProblem for StagedTrajectory<'_, '_, R> {
+impl StagedProblem for StagedTrajectory<'_, '_> {
     fn stage_dimension(&self) -> usize {
         self.problem.map().dimension()
     }
