@@ -43,12 +43,14 @@ pub(crate) fn compare_groups<E>(
     magnitudes: &[f64],
     settings: &CheckSettings,
 ) -> Result<Vec<Vec<Comparison>>, E> {
-    let mut sampled = Sampled::around(&mut f, at, scale, settings)?;
+    // As an object, so that the rest is compiled once for all functions.
+    let f: &mut dyn FnMut(f64) -> Result<Vec<Vec<f64>>, E> = &mut f;
+    let mut sampled = Sampled::around(f, at, scale, settings)?;
     let compared = sampled.judge(claimed, magnitudes, settings);
     if compared.iter().flatten().all(|c| c.verdict.is_settled()) {
         return Ok(compared);
     }
-    sampled.measure_noise(&mut f)?;
+    sampled.measure_noise(f)?;
     Ok(sampled.judge(claimed, magnitudes, settings))
 }
 

@@ -43,7 +43,7 @@ fn component(values: &Values, quantity: usize, i: usize) -> f64 {
 impl Sampled {
     /// Values at the steps that the settings ask for, relative to `scale`.
     pub fn around<E>(
-        f: &mut impl FnMut(f64) -> Result<Values, E>,
+        f: &mut dyn FnMut(f64) -> Result<Values, E>,
         at: f64,
         scale: f64,
         settings: &CheckSettings,
@@ -68,7 +68,7 @@ impl Sampled {
     /// The distances are the smallest step and longer ones. What rounds on the way may hardly change
     /// with the parameter: the values then are smooth at the smallest steps, with a slope of their own,
     /// and jump only from time to time.
-    pub fn measure_noise<E>(&mut self, f: &mut impl FnMut(f64) -> Result<Values, E>) -> Result<(), E> {
+    pub fn measure_noise<E>(&mut self, f: &mut dyn FnMut(f64) -> Result<Values, E>) -> Result<(), E> {
         let step = |list: Option<&[f64; 2]>| list.map_or(0.0, |step| step[0]);
         let (smallest, largest) = (step(self.steps.last()), step(self.steps.first()));
         let longer = std::iter::successors(Some(smallest), |distance| Some(distance * DISTANCE_RATIO))

@@ -145,7 +145,7 @@ impl Automatic {
             (x, cost, &gradient),
             problem.bounds(),
             problem.stage_dimension(),
-            |points| problem.costs(points),
+            &|points| problem.costs(points),
         );
         Ok(match (Termination::at(surroundings, self.tolerance), lowest) {
             (Termination::Stuck { .. }, Some((x, cost))) => Rest::GoOn(x, cost),
@@ -192,7 +192,7 @@ where
             return Err(Error::msg(format!("the cost at the start is {cost}")));
         }
         let (x, cost) =
-            survey((x, cost), (lower, upper), inner.stage_dimension(), |points| inner.costs(points));
+            survey((x, cost), (lower, upper), inner.stage_dimension(), &|points| inner.costs(points));
         self.cost_before_round = cost;
         self.begin(true, problem, state.param(x))
     }

@@ -23,6 +23,9 @@ const LARGEST_DERIVATIVES: usize = 3;
 /// Random directions, each of which is tried both ways.
 const RANDOM_DIRECTIONS: usize = 2;
 
+/// The costs of many points; `None` of a point that cannot be evaluated.
+pub type CostsOfPoints<'a> = dyn Fn(&[Vec<f64>]) -> Vec<Option<f64>> + 'a;
+
 /// What is known of a cost around a point. All numbers are relative to the cost there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
@@ -68,7 +71,7 @@ impl Surroundings {
         (x, cost, gradient): (&[f64], f64, &[f64]),
         bounds: (&[f64], &[f64]),
         controls: usize,
-        costs: impl FnOnce(&[Vec<f64>]) -> Vec<Option<f64>>,
+        costs: &CostsOfPoints<'_>,
     ) -> (Self, Option<(Vec<f64>, f64)>) {
         let downhill = down_the_gradient(x, gradient, bounds);
         let directions = directions(&downhill, controls);
@@ -198,7 +201,7 @@ mod tests {
         bounds: (&[f64], &[f64]),
     ) -> (SurroundingsVerdict, Option<(Vec<f64>, f64)>) {
         let all = |points: &[Vec<f64>]| points.iter().map(|x| Some(cost(x))).collect();
-        let (found, lowest) = Surroundings::examine((&x, cost(&x), &gradient), bounds, 1, all);
+        let (found, lowest) = Surroundings::examine((&x, cost(&x), &gradient), bounds, 1, &all);
         (found.verdict(1e-4), lowest)
     }
 
@@ -233,7 +236,7 @@ mod tests {
     fn points_that_cannot_be_evaluated_are_left_out() {
         let all = |points: &[Vec<f64>]| points.iter().map(|x| (x[0] > 0.95).then(|| x[0])).collect();
         let free = (&[f64::NEG_INFINITY][..], &[f64::INFINITY][..]);
-        let (found, lowest) = Surroundings::examine((&[1.0], 1.0, &[1.0]), free, 1, all);
+        let (found, lowest) = Surroundings::examine((&[1.0], 1.0, &[1.0]), free, 1, &all);
         assert_eq!(found.verdict(1e-4), SurroundingsVerdict::Descends);
         assert_eq!(lowest, Some((vec![0.99], 0.99)));
         assert!(found.failed > 0);

@@ -4,6 +4,8 @@
 //! what comes after the failure does not depend on the controls. A constant offset of one of them
 //! may be all that is missing, and a few simulations tell.
 
+use super::surroundings::CostsOfPoints;
+
 /// Offsets that are tried, in parts of a control's range; of one without bounds, in twice its scale.
 const OFFSETS: [f64; 6] = [0.25, -0.25, 0.0625, -0.0625, 0.015_625, -0.015_625];
 /// Part of the cost at which an offset is worth leaving the start for.
@@ -18,7 +20,7 @@ pub(crate) fn survey(
     (mut x, mut cost): (Vec<f64>, f64),
     bounds: (&[f64], &[f64]),
     controls: usize,
-    costs: impl Fn(&[Vec<f64>]) -> Vec<Option<f64>>,
+    costs: &CostsOfPoints<'_>,
 ) -> (Vec<f64>, f64) {
     let groups = groups(bounds, controls);
     for _ in 0..ROUNDS {
@@ -78,13 +80,13 @@ mod tests {
     #[test]
     fn two_fingers_are_closed_together_where_one_alone_does_nothing() {
         let (lower, upper) = ([0.0; 8], [20.0; 8]);
-        let (x, cost) = survey((vec![2.0; 8], 50.0), (&lower, &upper), 2, grip);
+        let (x, cost) = survey((vec![2.0; 8], 50.0), (&lower, &upper), 2, &grip);
         // The least offset that holds: a sixteenth of the range.
         assert_eq!(x, [3.25; 8]);
         assert_eq!(cost, 0.26);
         // A start that holds is kept.
         let held = vec![5.0; 8];
-        assert_eq!(survey((held.clone(), 0.4), (&lower, &upper), 2, grip), (held, 0.4));
+        assert_eq!(survey((held.clone(), 0.4), (&lower, &upper), 2, &grip), (held, 0.4));
     }
 
     #[test]
@@ -94,7 +96,7 @@ mod tests {
             assert!(points.iter().all(|x| (0.0..=1.0).contains(&x[1])), "{points:?}");
             points.iter().map(|x| Some((x[0] - 2.0).powi(2) + 1e-3)).collect()
         };
-        let (x, _) = survey((vec![0.5, 0.9], 2.251), bounds, 2, far);
+        let (x, _) = survey((vec![0.5, 0.9], 2.251), bounds, 2, &far);
         assert_eq!(x, [2.0, 0.9]);
     }
 }

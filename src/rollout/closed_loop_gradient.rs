@@ -46,7 +46,7 @@ impl<C: Controller> ClosedLoop<'_, C> {
     /// The errors of [`Self::simulate`], and when the model does not have a parameter.
     pub fn loss_gradient(
         &self,
-        loss: &impl DifferentiableLoss,
+        loss: &dyn DifferentiableLoss,
         parameters: &[Parameter],
         checkpoints: Checkpoints,
     ) -> Result<ClosedLoopGradient, SimulationError> {

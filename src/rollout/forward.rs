@@ -27,7 +27,7 @@ use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 /// When the model does not have a parameter, or the simulation fails.
 pub fn loss_gradient_forward(
     rollout: &Rollout<'_>,
-    loss: &impl DifferentiableLoss,
+    loss: &dyn DifferentiableLoss,
     parameters: &[Parameter],
 ) -> Result<LossGradient, SimulationError> {
     let Rollout { model, settings, applied, .. } = *rollout;

@@ -207,11 +207,7 @@ fn settings(method: TrajectoryMethod) -> TrajectorySettings {
     TrajectorySettings { method, max_iterations: 500, cost_tolerance: Some(1e-11), initial_damping: None }
 }
 
-fn optimize(
-    problem: &TrajectoryProblem<'_>,
-    start: &[f64],
-    method: TrajectoryMethod,
-) -> TrajectoryOptimum {
+fn optimize(problem: &TrajectoryProblem<'_>, start: &[f64], method: TrajectoryMethod) -> TrajectoryOptimum {
     optimize_trajectory(problem, start, &settings(method), None, None).expect("runs")
 }
 
@@ -546,7 +542,8 @@ fn checkpoints_in_a_file() {
     let start = [2.45, 2.45, 0.0].repeat(5);
     let run = |iterations: u64| {
         let settings = TrajectorySettings { max_iterations: iterations, ..TrajectorySettings::default() };
-        let checkpoints = TrajectoryCheckpoints { store: Arc::new(store.clone()), problem: "craft".to_owned() };
+        let checkpoints =
+            TrajectoryCheckpoints { store: Arc::new(store.clone()), problem: "craft".to_owned() };
         optimize_trajectory(&problem.separate(), &start, &settings, Some(checkpoints), None)
     };
     assert_eq!(run(2).expect("runs").iterations, 2);

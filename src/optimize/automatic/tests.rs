@@ -7,17 +7,17 @@ use crate::optimize::solver::Convergence;
 
 /// Stages with one control each, that add up costs of their own: what a cost does is what matters
 /// here, not what a state does.
-struct Separate<F> {
+struct Separate {
     /// Cost, slope and bend of a stage with respect to its control.
-    stage: F,
+    stage: Box<dyn Fn(f64) -> [f64; 3]>,
     bounds: (Vec<f64>, Vec<f64>),
 }
 
-fn separate<F: Fn(f64) -> [f64; 3]>(stage: F) -> Separate<F> {
-    Separate { stage, bounds: (vec![0.0; 4], vec![20.0; 4]) }
+fn separate(stage: impl Fn(f64) -> [f64; 3] + 'static) -> Separate {
+    Separate { stage: Box::new(stage), bounds: (vec![0.0; 4], vec![20.0; 4]) }
 }
 
-impl<F: Fn(f64) -> [f64; 3]> CostFunction for Separate<F> {
+impl CostFunction for Separate {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -26,7 +26,7 @@ impl<F: Fn(f64) -> [f64; 3]> CostFunction for Separate<F> {
     }
 }
 
-impl<F: Fn(f64) -> [f64; 3]> Gradient for Separate<F> {
+impl Gradient for Separate {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -35,7 +35,7 @@ impl<F: Fn(f64) -> [f64; 3]> Gradient for Separate<F> {
     }
 }
 
-impl<F: Fn(f64) -> [f64; 3]> StagedProblem for Separate<F> {
+impl StagedProblem for Separate {
     fn stage_dimension(&self) -> usize {
         1
     }
@@ -66,7 +66,7 @@ impl<F: Fn(f64) -> [f64; 3]> StagedProblem for Separate<F> {
 }
 
 /// Where the method ends from a start, and how.
-fn run<F: Fn(f64) -> [f64; 3]>(stage: F, start: f64) -> (Vec<f64>, Termination) {
+fn run(stage: impl Fn(f64) -> [f64; 3] + 'static, start: f64) -> (Vec<f64>, Termination) {
     let executor = Executor::new(separate(stage), Automatic::new());
     let result = executor.configure(|s| s.param(vec![start; 4]).max_iters(200)).run().expect("runs");
     let termination = result.solver.termination().cloned().expect("it ends by itself");

@@ -108,7 +108,7 @@ pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
             let gradient = problem.gradient(&ended.variables)?;
             let at = (&ended.variables[..], ended.cost, &gradient[..]);
             let (surroundings, _) =
-                Surroundings::examine(at, variables.bounds(), 1, |points| problem.costs(points));
+                Surroundings::examine(at, variables.bounds(), 1, &|points| problem.costs(points));
             Termination::at(surroundings, tolerance)
         }
     };

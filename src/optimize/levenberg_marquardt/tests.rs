@@ -40,7 +40,10 @@ where
     R: Fn(&[f64]) -> Vec<f64>,
     J: Fn(&[f64]) -> DMatrix<f64>,
 {
-    let result = Executor::new(problem, solver)
+    // As objects, so that the solver is compiled once for all of them.
+    let residuals: &dyn Fn(&[f64]) -> Vec<f64> = &problem.0;
+    let jacobian: &dyn Fn(&[f64]) -> DMatrix<f64> = &problem.1;
+    let result = Executor::new(Functions(residuals, jacobian), solver)
         .configure(|state| state.param(start.to_vec()).max_iters(200))
         .run()
         .unwrap();

@@ -130,7 +130,7 @@ fn ending(
     let at = (&ended.variables[..], ended.cost, &gradient[..]);
     let controls = problem.map().dimension();
     let (surroundings, _) =
-        Surroundings::examine(at, problem.bounds(), controls, |points| problem.costs(points));
+        Surroundings::examine(at, problem.bounds(), controls, &|points| problem.costs(points));
     Ok(Termination::at(surroundings, tolerance))
 }
 
