@@ -32,9 +32,9 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
 
 #[test]
 fn right_derivatives_are_never_wrong() {
-    // Every kind of step with every other family, every family with every other kind.
+    // Every kind of step with every third family, every family with every third kind.
     let kinds = KINDS.len() as u64;
-    let is_taken = |seed: &u64| (seed % kinds + seed / kinds).is_multiple_of(2);
+    let is_taken = |seed: &u64| (seed % kinds + seed / kinds).is_multiple_of(3);
     let chosen: Vec<u64> = (0..kinds * FAMILIES.len() as u64).filter(is_taken).collect();
     let count = chosen.len();
     let checked = |seed: u64| Some((seed, checked(seed, false)?));

@@ -214,7 +214,7 @@ fn training_helps_members_that_were_not_trained_on() {
     let (_folder, file) = loaded(PROBLEM);
     let all = ensemble(&file);
     let settings =
-        TrajectorySettings { method: TrajectoryMethod::Lbfgs, max_iterations: 12, ..Default::default() };
+        TrajectorySettings { method: TrajectoryMethod::Lbfgs, max_iterations: 6, ..Default::default() };
     let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("an optimum");
     let mean = |problem: &EnsembleProblem<'_, ControlLaw, _>, x: &[f64]| {
         problem.member_costs(x).into_iter().map(|cost| cost.expect("a cost")).sum::<f64>()

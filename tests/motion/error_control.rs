@@ -209,7 +209,7 @@ fn derivatives_are_those_of_the_accepted_substeps() {
         let settings = SimulationSettings { integrator: controlled(method, 1e-6), time_step };
         let until = steps as f64 * time_step;
         let rollout = Rollout::new(&model, &initial, settings, until).under(&Pull).with_controls(&controls);
-        check_gradients(&rollout, &parameters, 17);
+        check_gradients(&rollout, &parameters, 31);
         // In dual numbers too.
         let some: Vec<Parameter> = parameters.iter().copied().step_by(4).collect();
         let all = trajectory_gradient(&rollout, &some).expect("simulates").trajectory.states;
@@ -223,7 +223,7 @@ fn derivatives_are_those_of_the_accepted_substeps() {
 #[test]
 fn derivatives_are_right_with_joints_of_every_kind() {
     let (model, initial) = jointed_scene::scene(SurfaceRepresentation::Polygons);
-    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(5).collect();
+    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(7).collect();
     let (steps, time_step) = (2, 3e-3);
     let controls = controls(model.command_dimension(), steps);
     let [radau, _, _, tamsi, extrapolated, _] = methods();
@@ -231,7 +231,7 @@ fn derivatives_are_right_with_joints_of_every_kind() {
         let settings = SimulationSettings { integrator: controlled(method, 1e-5), time_step };
         let until = steps as f64 * time_step;
         let rollout = Rollout::new(&model, &initial, settings, until).with_controls(&controls);
-        check_gradients(&rollout, &parameters, 25);
+        check_gradients(&rollout, &parameters, 49);
     });
 }
 
