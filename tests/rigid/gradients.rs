@@ -306,8 +306,12 @@ pub fn check<A: AppliedForces>(case: &Case<A>, state: &State, found: &mut Found)
     let product =
         |column: nalgebra::DVectorView<f64>| -> f64 { column.iter().zip(&weights).map(|(a, b)| a * b).sum() };
     for k in 0..n {
+        let off = (product(jacobian.by_state.column(k)) - by_state[k]).abs();
+        let largest = jacobian.by_state.amax();
         assert!(
-            (product(jacobian.by_state.column(k)) - by_state[k]).abs() < 1e-12 * (1.0 + by_state[k].abs())
+            off < 1e-12 * (1.0 + by_state[k].abs()),
+            "column {k}: {} is off by {off}; the largest derivative is {largest}",
+            by_state[k]
         );
     }
     for (k, by) in by_parameters.iter().enumerate() {
