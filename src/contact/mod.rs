@@ -41,9 +41,9 @@ mod pair;
 mod settings;
 mod surface;
 
-#[cfg(test)]
-pub(crate) use features::kinds_of_gaps;
 pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features, is_still_over};
+#[cfg(test)]
+pub(crate) use features::{GapKind, kinds_of_gaps};
 pub use force::energy::contact_energy;
 pub use force::jvp::{ContactJacobian, contact_jacobian, contact_lifted};
 pub(crate) use force::jvp::{contact_lifted_under, contact_lifted_with};

@@ -25,6 +25,17 @@ pub(crate) trait MixedProblem {
 
     /// Writes g and then F at the variables (u, w).
     fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>);
+
+    /// How many variables come first with which much changes that does not with the others.
+    fn leading(&self) -> usize {
+        0
+    }
+
+    /// The same as [`evaluate`](Self::evaluate) where only derivatives with respect to the others are asked for; also with the
+    /// variables without derivatives.
+    fn evaluate_beside<T: Scalar>(&self, _real: &[f64], variables: &[T], out: &mut Vec<T>) {
+        self.evaluate(variables, out);
+    }
 }
 
 /// When an iteration ends.
@@ -72,12 +83,18 @@ pub(crate) fn jacobian<P: MixedProblem>(problem: &P, variables: &[f64]) -> DMatr
     let mut matrix = DMatrix::zeros(size, size);
     let mut lifted: Vec<DualArray<CHUNK>> = variables.iter().map(|&x| DualArray::constant(x)).collect();
     let mut out = Vec::with_capacity(size);
-    for first in (0..size).step_by(CHUNK) {
-        let last = size.min(first + CHUNK);
+    let leading = problem.leading();
+    let mut first = 0;
+    while first < size {
+        let last = (first + CHUNK).min(if first < leading { leading } else { size });
         for k in first..last {
             lifted[k] = DualArray::variable(variables[k], k - first);
         }
-        problem.evaluate(&lifted, &mut out);
+        if first < leading {
+            problem.evaluate(&lifted, &mut out);
+        } else {
+            problem.evaluate_beside(variables, &lifted, &mut out);
+        }
         for (row, value) in out.iter().enumerate() {
             for k in first..last {
                 matrix[(row, k)] = value.eps[k - first];
@@ -86,6 +103,7 @@ pub(crate) fn jacobian<P: MixedProblem>(problem: &P, variables: &[f64]) -> DMatr
         for k in first..last {
             lifted[k] = DualArray::constant(variables[k]);
         }
+        first = last;
     }
     matrix
 }
@@ -99,12 +117,12 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
     let equations = problem.equations();
     let size = equations + problem.pairs();
     let mut values = Vec::with_capacity(size);
+    // What is left of H, and the functions g and F as values.
     let residual = |variables: &[f64], values: &mut Vec<f64>| {
         problem.evaluate(variables, values);
-        for i in equations..size {
-            values[i] = fischer(variables[i], values[i]);
-        }
-        DVector::from_column_slice(values)
+        let mut left = DVector::from_column_slice(values);
+        (equations..size).for_each(|i| left[i] = fischer(variables[i], values[i]));
+        left
     };
     let mut h = residual(variables, &mut values);
     let mut iterations = 0;
@@ -118,7 +136,6 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
         is_last = largest <= limits.tolerance;
         iterations += 1;
         let mut matrix = jacobian(problem, variables);
-        problem.evaluate(variables, &mut values);
         for i in equations..size {
             let (by_variable, by_function) = fischer_slopes(variables[i], values[i]);
             let mut row = matrix.row_mut(i);

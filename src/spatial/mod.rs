@@ -19,7 +19,7 @@ pub use mass_properties::{MassProperties, MassPropertiesError};
 pub(crate) use rotation::rotation_exponential_less_identity;
 pub use rotation::{Quaternion, rotation_exponential, rotation_from_rpy};
 pub(crate) use rotation::{
-    cross_matrix, half_tangent_quotient, mean_rotation_of, rotation_exponential_jacobian,
+    cross_matrix, half_tangent_quotient, mean_rotation_of, rotation_exponential_jacobian, times_vector,
 };
 pub use transform::RigidTransform;
 pub use velocity::SpatialVelocity;

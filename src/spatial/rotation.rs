@@ -11,6 +11,22 @@ pub(crate) fn cross_matrix<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     Matrix3::new(o, -v.z, v.y, v.z, o, -v.x, -v.y, v.x, o)
 }
 
+/// [v]× [v]×, which is v vᵀ − vᵀv 1, without the products with zeros.
+#[inline]
+fn cross_square<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
+    let [xx, yy, zz] = [v.x * v.x, v.y * v.y, v.z * v.z];
+    let [xy, yz, zx] = [v.x * v.y, v.y * v.z, v.z * v.x];
+    Matrix3::new(-zz - yy, xy, zx, xy, -zz - xx, yz, zx, yz, -yy - xx)
+}
+
+/// The product of a matrix and a vector. That of nalgebra also multiplies by one and adds to zero, which takes twice as
+/// long in dual numbers.
+#[inline]
+pub(crate) fn times_vector<T: Scalar>(m: &Matrix3<T>, v: &Vector3<T>) -> Vector3<T> {
+    let row = |i: usize| m[(i, 0)] * v.x + m[(i, 1)] * v.y + m[(i, 2)] * v.z;
+    Vector3::new(row(0), row(1), row(2))
+}
+
 /// sin(√s)/√s and (1 − cos √s)/s as functions of s = θ², smooth at s = 0.
 ///
 /// Below θ² = 10⁻² their power series is summed, so that no root of zero is ever taken; the
@@ -39,15 +55,13 @@ fn sine_and_cosine_quotients<T: Scalar>(s: T) -> (T, T) {
 /// (Rodrigues' formula), smooth at zero.
 pub fn rotation_exponential<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     let (a, b) = sine_and_cosine_quotients(v.dot(v));
-    let k = cross_matrix(v);
-    Matrix3::identity() + k * a + k * k * b
+    Matrix3::identity() + cross_matrix(v) * a + cross_square(v) * b
 }
 
 /// [`rotation_exponential`] less the identity, without cancellation where the rotation is small.
 pub(crate) fn rotation_exponential_less_identity<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     let (a, b) = sine_and_cosine_quotients(v.dot(v));
-    let k = cross_matrix(v);
-    k * a + k * k * b
+    cross_matrix(v) * a + cross_square(v) * b
 }
 
 /// (θ − sin θ)/θ³ as a function of s = θ², smooth at s = 0, from a = sin θ/θ. Below θ² = 10⁻² its
@@ -70,8 +84,7 @@ fn cubic_quotient<T: Scalar>(s: T, a: T) -> T {
 pub(crate) fn rotation_exponential_jacobian<T: Scalar>(v: &Vector3<T>) -> Matrix3<T> {
     let s = v.dot(v);
     let (a, b) = sine_and_cosine_quotients(s);
-    let k = cross_matrix(v);
-    Matrix3::identity() + k * b + k * k * cubic_quotient(s, a)
+    Matrix3::identity() + cross_matrix(v) * b + cross_square(v) * cubic_quotient(s, a)
 }
 
 /// The mean of exp(s \[v\]×) u over 0 ≤ s ≤ 1: [`rotation_exponential_jacobian`] of `v` times `u`.
@@ -155,8 +168,7 @@ impl<T: Scalar> Quaternion<T> {
 
     /// The rotation matrix.
     pub fn to_matrix(&self) -> Matrix3<T> {
-        let k = cross_matrix(&self.v);
-        Matrix3::identity() + k * (self.w * 2.0) + k * k * T::from(2.0)
+        Matrix3::identity() + cross_matrix(&self.v) * (self.w * 2.0) + cross_square(&self.v) * T::from(2.0)
     }
 
     /// The orientation turned by the rotation vector `delta`, expressed in the outer frame:

@@ -4,7 +4,7 @@ use std::ops::Mul;
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::rotation::rotation_exponential;
+use super::rotation::{rotation_exponential, times_vector};
 use crate::scalar::{Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
 
 /// The pose `x_ab` of a frame B in a frame A: a rotation and a translation.
@@ -52,6 +52,12 @@ impl<T: Scalar> RigidTransform<T> {
         Self::new(rotation, -(rotation * self.translation))
     }
 
+    /// A point that is given in B, expressed in A.
+    #[inline]
+    fn placed(&self, point: &Vector3<T>) -> Vector3<T> {
+        times_vector(&self.rotation, point) + self.translation
+    }
+
     /// The pose moved by a tangent vector, `x ⊕ (δθ, δt)`: turned by the rotation vector `δθ`
     /// about its own origin and shifted by `δt`, both expressed in the outer frame.
     ///
@@ -73,6 +79,6 @@ impl<T: Scalar> Mul<Vector3<T>> for RigidTransform<T> {
     type Output = Vector3<T>;
     #[inline]
     fn mul(self, point: Vector3<T>) -> Vector3<T> {
-        self.rotation * point + self.translation
+        self.placed(&point)
     }
 }

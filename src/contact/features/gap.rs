@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 
 use super::circle::{Axis, Circle, Corner, Wall};
 use crate::scalar::Scalar;
-use crate::spatial::RigidTransform;
+use crate::spatial::{RigidTransform, times_vector};
 
 /// Two features, each in the frame of its body.
 ///
@@ -147,16 +147,32 @@ impl<T: Scalar> LocalGap<T> {
         )
     }
 
+    /// The distance as [`at`](Self::at) has it, where another point is over the same plane, with the normal of that one.
+    pub fn at_with_normal(
+        &self,
+        x_wa: &RigidTransform<T>,
+        x_wb: &RigidTransform<T>,
+        normal: &Vector3<T>,
+    ) -> Gap<T> {
+        let &GapKind::PointPlane { point, radius, offset, .. } = &self.kind else {
+            return self.at(x_wa, x_wb);
+        };
+        let (ball, plane, out) = if self.flipped { (x_wb, x_wa, -normal) } else { (x_wa, x_wb, *normal) };
+        let center = *ball * point;
+        let distance = out.dot(&(center - plane.translation)) - offset - radius;
+        let point = center - out * (radius + distance * T::from(0.5));
+        Gap { distance, normal: *normal, point }
+    }
+
     /// The distance with the bodies at poses in W.
     pub fn at(&self, x_wa: &RigidTransform<T>, x_wb: &RigidTransform<T>) -> Gap<T> {
         let (first, second) = if self.flipped { (x_wb, x_wa) } else { (x_wa, x_wb) };
         let half = T::from(0.5);
         // The normal points out of the second body; `point` is on the first.
         let (distance, normal, on_first) = match &self.kind {
-            &GapKind::PointPlane { point, radius, normal, offset } => {
-                let (center, normal, offset) = (*first * point, second.rotation * normal, offset);
-                let distance = normal.dot(&(center - second.translation)) - offset - radius;
-                (distance, normal, center - normal * radius)
+            GapKind::PointPlane { normal, .. } => {
+                let normal = times_vector(&second.rotation, normal);
+                return self.at_with_normal(x_wa, x_wb, &if self.flipped { -normal } else { normal });
             }
             &GapKind::CirclePlane { center, axis, radius, normal, offset } => {
                 let (center, axis) = (*first * center, first.rotation * axis);

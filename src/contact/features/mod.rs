@@ -15,8 +15,8 @@ mod prepare;
 mod revolved;
 
 pub(crate) use find::{check_features, find_features, is_still_over};
-#[cfg(test)]
-pub(crate) use gap::tests::kinds as kinds_of_gaps;
 pub(crate) use gap::{Gap, LocalGap};
+#[cfg(test)]
+pub(crate) use gap::{GapKind, tests::kinds as kinds_of_gaps};
 pub(crate) use prepare::FeaturePair;
 pub(crate) use revolved::Rim;

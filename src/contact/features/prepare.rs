@@ -304,6 +304,16 @@ impl FeaturePair {
             && (level(self).is_none() || self.flipped == other.flipped)
     }
 
+    /// Whether two pairs of features of the same geometries are points over the same plane, and have one normal.
+    pub fn are_over_one_plane(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (FeatureKind::PointPlane { plane, .. }, FeatureKind::PointPlane { plane: of_other, .. }) => {
+                self.flipped == other.flipped && plane == of_other
+            }
+            _ => false,
+        }
+    }
+
     /// Exchanges the two bodies.
     pub(super) fn exchange(&mut self) {
         self.flipped = !self.flipped;

@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 
 use super::dynamics::{BODY, BodyStep};
 use super::joints::{JointStep, LawPoint};
-use crate::contact::{Collider, FeaturePair, Gap, LocalGap, combine_ellipsoids, combine_friction};
+use crate::contact::{Collider, FeaturePair, LocalGap, combine_ellipsoids, combine_friction};
 use crate::multibody::tree::Workspace;
 use crate::multibody::{Body, Forces, GeometryPair, Model, Motion, State, contact_collider};
 use crate::scalar::Scalar;
@@ -33,6 +33,9 @@ pub(super) enum Place<T = f64> {
 pub(super) struct Contact<T = f64> {
     /// The patch that it is part of.
     pub patch: usize,
+    /// The first of several points of one body over the same plane of the other, with which this one shares its normal; its own index
+    /// otherwise.
+    pub normal_of: usize,
     pub gap: LocalGap<T>,
 }
 
@@ -69,61 +72,6 @@ pub(super) struct StepData<T = f64> {
     pub places: Vec<Place<T>>,
     pub contacts: Vec<Contact<T>>,
     pub patches: Vec<Patch<T>>,
-}
-
-/// Bodies and contacts after the step, at its velocities.
-#[derive(Clone, Debug)]
-pub(super) struct Kinematics<T = f64> {
-    pub gaps: Vec<Gap<T>>,
-    /// For each body of the model its velocity, at the point beside it.
-    velocities: Vec<(SpatialVelocity<T>, Vector3<T>)>,
-    pub poses: Vec<RigidTransform<T>>,
-    /// The links, if there are joints.
-    links: Option<Box<Workspace<T>>>,
-    /// The velocities of the joints.
-    pub of_joints: Vec<T>,
-}
-
-impl<T: Scalar> Kinematics<T> {
-    /// The velocity of body A relative to B at a point in W.
-    pub fn relative_velocity(&self, [a, b]: [usize; 2], at: &Vector3<T>) -> Vector3<T> {
-        let of = |body: usize| {
-            let (velocity, origin) = &self.velocities[body];
-            velocity.shifted(&(at - origin)).translational
-        };
-        of(a) - of(b)
-    }
-
-    /// The arm of a point from where a body's momentum is taken about: its centre of mass.
-    pub fn arm(&self, body: usize, at: &Vector3<T>) -> Vector3<T> {
-        at - self.velocities[body].1
-    }
-
-    /// The velocity of a body, at its centre of mass if it is free, and where that is.
-    pub fn motion(&self, body: usize) -> &(SpatialVelocity<T>, Vector3<T>) {
-        &self.velocities[body]
-    }
-
-    /// The links, if there are joints.
-    pub fn links(&self) -> Option<&Workspace<T>> {
-        self.links.as_deref()
-    }
-
-    /// The angular velocity of body A relative to B.
-    pub fn relative_spin(&self, [a, b]: [usize; 2]) -> Vector3<T> {
-        self.velocities[a].0.rotational - self.velocities[b].0.rotational
-    }
-
-    /// The axes t, o and n of the contact frame of a patch with a normal.
-    pub fn frame(&self, patch: &Patch<T>, normal: &Vector3<T>) -> [Vector3<T>; 3] {
-        let rotation = &self.poses[patch.bodies[1]].rotation;
-        let [x, y] = patch.axes.map(|axis| rotation * axis);
-        // The axis that is farther from the normal, so that a tangent is left of it.
-        let axis = if normal.dot(&x).real().abs() < 0.9 { x } else { y };
-        let tangent = axis - normal * normal.dot(&axis);
-        let t = tangent * tangent.dot(&tangent).sqrt().recip();
-        [t, normal.cross(&t), *normal]
-    }
 }
 
 impl<T: Scalar> StepData<T> {
@@ -168,7 +116,8 @@ impl<T: Scalar> StepData<T> {
         self.patches.clear();
         // The first contact of each patch.
         let mut firsts: Vec<&FoundContact> = Vec::new();
-        for contact in found {
+        let mut last: Option<&FoundContact> = None;
+        for (k, contact) in found.iter().enumerate() {
             let pair = &model.rigid_pairs()[contact.pair];
             let [a, b] = geometries(model, pair);
             let is_of = |first: &&FoundContact| {
@@ -180,7 +129,12 @@ impl<T: Scalar> StepData<T> {
                 firsts.len() - 1
             });
             let gap = contact.features.prepare((&a.0, &a.1), (&b.0, &b.1));
-            self.contacts.push(Contact { patch: of, gap });
+            let shares = |last: &FoundContact| {
+                last.pair == contact.pair && contact.features.are_over_one_plane(&last.features)
+            };
+            let normal_of = if last.is_some_and(shares) { self.contacts[k - 1].normal_of } else { k };
+            self.contacts.push(Contact { patch: of, normal_of, gap });
+            last = Some(contact);
         }
     }
 
@@ -222,27 +176,6 @@ impl<T: Scalar> StepData<T> {
         }
     }
 
-    /// The links after the step, if there are joints.
-    fn links(&self, velocities: &[T]) -> Option<Box<Workspace<T>>> {
-        let joints = self.joints.as_ref()?;
-        Some(Box::new(joints.links(&velocities[BODY * self.bodies.len()..], self.dt, 1.0)))
-    }
-
-    /// The poses of all bodies after the step.
-    pub fn poses(&self, velocities: &[T]) -> Vec<RigidTransform<T>> {
-        let links = self.links(velocities);
-        (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_deref())).collect()
-    }
-
-    fn pose(&self, body: usize, velocities: &[T], links: Option<&Workspace<T>>) -> RigidTransform<T> {
-        match (&self.places[body], &self.joints, links) {
-            (Place::Free(index), ..) => self.bodies[*index].pose_after(&velocities[BODY * index..], self.dt),
-            (Place::Link(link), Some(joints), Some(links)) => links.body_pose(&joints.mechanism, *link),
-            (Place::Link(_), ..) => RigidTransform::identity(),
-            (Place::Fixed(pose, _), ..) => *pose,
-        }
-    }
-
     /// Writes what is left of the balance of momentum, of size 1, with velocities and the momentum that contacts give.
     pub fn momentum_balance(&self, velocities: &[T], momentum: &[T], out: &mut [T]) {
         let of_shift = T::from(1.0 / self.scales.impulse);
@@ -263,32 +196,6 @@ impl<T: Scalar> StepData<T> {
                 out[first + k] = left * if *turns { of_turn } else { of_shift };
             }
         }
-    }
-
-    /// Bodies and contacts after the step with these velocities.
-    pub fn kinematics(&self, velocities: &[T]) -> Kinematics<T> {
-        let links = self.links(velocities);
-        let of_joints = velocities[BODY * self.bodies.len()..].to_vec();
-        let poses: Vec<_> =
-            (0..self.places.len()).map(|body| self.pose(body, velocities, links.as_deref())).collect();
-        let velocity = |(place, pose): (&Place<T>, &RigidTransform<T>)| match (place, &self.joints, &links) {
-            (Place::Free(index), ..) => {
-                let v = &velocities[BODY * index..];
-                let [turn, shift] = [0, 3].map(|k| Vector3::new(v[k], v[k + 1], v[k + 2]));
-                (SpatialVelocity::new(turn, shift), self.bodies[*index].center_after(v, self.dt))
-            }
-            (Place::Link(link), Some(joints), Some(links)) => {
-                (links.body_velocity(&joints.mechanism, *link), pose.translation)
-            }
-            (Place::Link(_), ..) => (SpatialVelocity::zero(), pose.translation),
-            (Place::Fixed(pose, velocity), ..) => (*velocity, pose.translation),
-        };
-        let velocities = self.places.iter().zip(&poses).map(velocity).collect();
-        let gap = |contact: &Contact<T>| {
-            let [a, b] = self.patches[contact.patch].bodies;
-            contact.gap.at(&poses[a], &poses[b])
-        };
-        Kinematics { gaps: self.contacts.iter().map(gap).collect(), velocities, poses, links, of_joints }
     }
 }
 
@@ -323,7 +230,11 @@ impl StepData {
             bodies: self.bodies.iter().map(|body| body.map(f)).collect(),
             joints: self.joints.as_ref().map(|joints| Box::new(joints.map(f))),
             places: self.places.iter().map(place).collect(),
-            contacts: self.contacts.iter().map(|c| Contact { patch: c.patch, gap: c.gap.map(f) }).collect(),
+            contacts: self
+                .contacts
+                .iter()
+                .map(|c| Contact { patch: c.patch, normal_of: c.normal_of, gap: c.gap.map(f) })
+                .collect(),
             patches: self.patches.iter().map(patch).collect(),
         }
     }

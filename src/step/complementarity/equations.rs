@@ -17,7 +17,8 @@
 
 use nalgebra::Vector3;
 
-use super::data::{Kinematics, StepData};
+use super::data::StepData;
+use super::kinematics::Kinematics;
 use super::normals::normal_rows;
 use super::row::Row;
 use crate::linear_algebra::MixedProblem;
@@ -108,17 +109,46 @@ impl Layout {
 
 /// The equations and the functions of the complementary pairs, all of size 1.
 pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], out: &mut Vec<T>) {
-    let (zero, one) = (T::from(0.0), T::from(1.0));
+    evaluate_at(data, layout, z, &Moved::at(data, layout, z), out);
+}
+
+/// What follows from the velocities among the variables alone.
+struct Moved<T> {
+    velocities: Vec<T>,
+    kinematics: Kinematics<T>,
+    /// The rows of the normals of the contacts that are used.
+    normals: Vec<Row<T>>,
+}
+
+impl<T: Scalar> Moved<T> {
+    fn at(data: &StepData<T>, layout: &Layout, z: &[T]) -> Self {
+        let velocities = scaled_velocities(data, z);
+        let kinematics = data.kinematics(&velocities);
+        let normals = normal_rows(data, &kinematics, layout.used.iter().copied());
+        Self { velocities, kinematics, normals }
+    }
+}
+
+impl Moved<f64> {
+    /// The same as numbers of another scalar; there are no joints.
+    fn lift<T: Scalar>(&self) -> Moved<T> {
+        Moved {
+            velocities: self.velocities.iter().map(|&v| T::from(v)).collect(),
+            kinematics: self.kinematics.lift(),
+            normals: self.normals.iter().map(Row::lift).collect(),
+        }
+    }
+}
+
+fn evaluate_at<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], moved: &Moved<T>, out: &mut Vec<T>) {
+    let Moved { velocities, kinematics, normals } = moved;
+    let zero = T::from(0.0);
     let (scales, dt) = (data.scales, data.dt);
-    let velocities = scaled_velocities(data, z);
-    let kinematics = data.kinematics(&velocities);
     out.clear();
     out.resize(layout.size(), zero);
     let impulse = T::from(scales.impulse);
     let impulses = &z[layout.impulses()..layout.multipliers()];
     let mut momentum = vec![zero; layout.velocities];
-    let still = Vector3::from_element(zero);
-    let normals = normal_rows(data, &kinematics, layout.used.iter().copied());
     for (row, &p) in normals.iter().zip(impulses) {
         row.add_to(&mut momentum, p * impulse);
     }
@@ -134,7 +164,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let row = layout.ellipsoids() + 3 * i;
                 let q = [z[row], z[row + 1], z[row + 2]];
                 let sigma = z[layout.multipliers() + i];
-                let slip = patch_slip(data, &layout.used, patch, impulses, &kinematics);
+                let slip = patch_slip(data, &layout.used, patch, impulses, kinematics);
                 let friction = data.patches[patch].friction;
                 let e = data.patches[patch].ellipsoid;
                 let mut square = zero;
@@ -152,7 +182,8 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let force = (t * (e[0] * q[0]) + o * (e[1] * q[1])) * impulse;
                 let torque = n * (e[2] * q[2] * impulse);
                 let bodies = data.patches[patch].bodies;
-                Row::new(data, &kinematics, bodies, &slip.point, &force, &torque).add_to(&mut momentum, one);
+                Row::new(data, kinematics, bodies, &slip.point, &force, &torque)
+                    .add_to_momenta(&mut momentum);
             }
         }
         FrictionLaw::Polyhedral => {
@@ -165,7 +196,7 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                 let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
                 let lambda = z[first_lambda + i];
                 let mut sum = zero;
-                let mut force = still;
+                let mut force = Vector3::from_element(zero);
                 for (j, d) in [t, o, -t, -o].into_iter().enumerate() {
                     let beta = z[first_beta + DIRECTIONS * i + j];
                     sum += beta;
@@ -173,12 +204,12 @@ pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], 
                     out[first_beta + DIRECTIONS * i + j] = lambda + d.dot(&slip) * per_velocity;
                 }
                 out[first_lambda + i] = patch.friction * impulses[position] - sum;
-                Row::new(data, &kinematics, patch.bodies, &gap.point, &force, &still)
-                    .add_to(&mut momentum, one);
+                Row::of_force(data, kinematics, patch.bodies, &gap.point, &force)
+                    .add_to_momenta(&mut momentum);
             }
         }
     }
-    data.momentum_balance(&velocities, &momentum, out);
+    data.momentum_balance(velocities, &momentum, out);
 }
 
 /// The velocities in rad/s and m/s among the variables.
@@ -267,5 +298,58 @@ impl MixedProblem for Equations<'_> {
     fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>) {
         let data = self.data.map(|x| T::from(x));
         evaluate(&data, self.layout, variables, out);
+    }
+
+    fn leading(&self) -> usize {
+        // Links are not lifted: friction on them would need their Jacobians.
+        if self.data.joints.is_none() { self.layout.velocities } else { self.layout.size() }
+    }
+
+    fn evaluate_beside<T: Scalar>(&self, real: &[f64], variables: &[T], out: &mut Vec<T>) {
+        let data = self.data.map(|x| T::from(x));
+        let moved = Moved::at(self.data, self.layout, real).lift();
+        evaluate_at(&data, self.layout, variables, &moved, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::normals::tests::data;
+    use super::*;
+    use crate::contact::{LocalGap, kinds_of_gaps};
+    use crate::linear_algebra::jacobian;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// The equations without what is known of them.
+    struct Whole<'a>(Equations<'a>);
+
+    impl MixedProblem for Whole<'_> {
+        fn equations(&self) -> usize {
+            self.0.equations()
+        }
+
+        fn pairs(&self) -> usize {
+            self.0.pairs()
+        }
+
+        fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>) {
+            self.0.evaluate(variables, out);
+        }
+    }
+
+    #[test]
+    fn derivatives_with_respect_to_impulses_are_those_of_the_whole_equations() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        for kind in kinds_of_gaps() {
+            let data = data(&mut rng, LocalGap { kind, flipped: false }, [false, true]);
+            for law in [FrictionLaw::Ellipsoid, FrictionLaw::Polyhedral] {
+                let layout = Layout::new(&data, law, vec![0]);
+                let z: Vec<f64> = (0..layout.size()).map(|_| rng.random_range(0.1..0.5)).collect();
+                let equations = || Equations { data: &data, layout: &layout };
+                let off = jacobian(&equations(), &z) - jacobian(&Whole(equations()), &z);
+                assert!(off.amax() < 1e-13, "{off}");
+            }
+        }
     }
 }

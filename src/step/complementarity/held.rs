@@ -1,5 +1,7 @@
 //! The equations that hold at the solution of a step: those that the implicit function theorem differentiates.
 
+use nalgebra::Vector3;
+
 use super::data::StepData;
 use super::equations::{Layout, evaluate};
 use super::modes::Modes;
@@ -28,6 +30,8 @@ pub(super) struct Solution {
     pub variables: Vec<f64>,
     /// The contacts that carry, and their impulses along the normal in units of the scale.
     pub carrying: Vec<(usize, f64)>,
+    /// With cones, their friction in W in units of the scale.
+    pub friction: Vec<Vector3<f64>>,
     /// Iterations taken.
     pub iterations: usize,
 }

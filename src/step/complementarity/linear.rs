@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, Matrix3, Vector3};
 
-use super::data::{Kinematics, Place, StepData};
+use super::data::{Place, StepData};
 use super::dynamics::BODY;
 use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip, scaled_velocities};
-use super::held::{Held, Solution};
+use super::held::Solution;
+use super::kinematics::Kinematics;
 use super::modes::direction;
 use super::normals::normal_rows;
 use super::row::Row;
@@ -182,7 +183,7 @@ impl LinearSolver {
             let frame = kinematics.frame(patch, &gap.normal);
             let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
             for d in (0..DIRECTIONS).map(|index| direction(&frame, index)) {
-                let row = Row::new(data, &kinematics, patch.bodies, &gap.point, &d, &Vector3::zeros());
+                let row = Row::of_force(data, &kinematics, patch.bodies, &gap.point, &d);
                 // What is not of free bodies is of belts.
                 right.push(row.dot(&self.free) + d.dot(&slip) - row.dot(velocities));
                 rows.push(row);
@@ -353,17 +354,11 @@ pub(super) fn linear_solution(data: &StepData, layout: &Layout, z: &[f64]) -> Li
 pub(super) fn cone_variables(data: &StepData, layout: &Layout, solution: &Solution) -> Vec<f64> {
     let velocities = scaled_velocities(data, &solution.variables);
     let kinematics = data.kinematics(&velocities);
-    let count = velocities.len();
     let mut impulses = vec![0.0; data.contacts.len()];
     let mut friction = vec![Vector3::zeros(); data.contacts.len()];
-    if let Held::Cones(modes) = &solution.held {
-        let rows = modes.rows(data, &kinematics);
-        let of_modes = modes.impulses(data, &rows, &solution.variables[count..]);
-        let of_contacts = modes.friction(data, &kinematics, &of_modes);
-        for ((carrying, p), f) in modes.carrying.iter().zip(&of_modes.normal).zip(of_contacts) {
-            impulses[carrying.contact] = *p;
-            friction[carrying.contact] = f;
-        }
+    for (&(k, p), f) in solution.carrying.iter().zip(&solution.friction) {
+        impulses[k] = p;
+        friction[k] = *f;
     }
     let cone = |&position: &usize| {
         let k = layout.used[position];

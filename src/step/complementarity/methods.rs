@@ -7,7 +7,7 @@ use super::held::{Held, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
 use super::modes::Modes;
 use super::relax::relaxed;
-use super::settle::{Sticking, first_modes, modes_of, settle};
+use super::settle::{At, Sticking, first_modes, modes_of, settle};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -70,13 +70,15 @@ fn linear_problems(
     nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
     if let Some(Nearby { velocities, modes }) = nearby
-        && let Some(solution) = settle(data, &used, modes.clone(), velocities, linear, Sticking::Judged)
+        && let Some(solution) =
+            settle(data, &used, modes.clone(), At::new(data, velocities.clone()), linear, Sticking::Judged)
     {
         return Ok(solution);
     }
     let free = nearby.map_or_else(|| linear.free().to_vec(), |nearby| nearby.velocities.clone());
-    let modes = first_modes(data, &used, &free);
-    if let Some(solution) = settle(data, &used, modes, &free, linear, Sticking::Judged) {
+    let at = At::new(data, free.clone());
+    let modes = first_modes(data, &used, &at);
+    if let Some(solution) = settle(data, &used, modes, at, linear, Sticking::Judged) {
         return Ok(solution);
     }
     if effort == Effort::Little {
@@ -86,7 +88,8 @@ fn linear_problems(
     let layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     let soft = relaxed(data, &layout.used, &layout.frictional, &free, linear);
     let modes = modes_of(data, &layout, &soft);
-    if let Some(solution) = settle(data, &layout.used, modes, &soft.velocities, linear, Sticking::Judged) {
+    let at = At::new(data, soft.velocities);
+    if let Some(solution) = settle(data, &layout.used, modes, at, linear, Sticking::Judged) {
         return Ok(solution);
     }
     by_pivots(data, layout.used, free, linear)
@@ -116,7 +119,8 @@ fn by_pivots(
         let modes = modes_of(data, &layout, &problem);
         let ways = [modes.clone(), modes.sharing_together()].into_iter();
         let mut solutions = ways.filter_map(|modes| {
-            settle(data, &layout.used, modes, &problem.velocities, linear, Sticking::Known)
+            let at = At::new(data, problem.velocities.clone());
+            settle(data, &layout.used, modes, at, linear, Sticking::Known)
         });
         let solution = solutions.next();
         velocities.copy_from_slice(&problem.velocities);
@@ -175,7 +179,8 @@ fn nonlinear_problem(
     if outcome.converged {
         let found = linear_solution(data, &layout, &z);
         let modes = modes_of(data, &layout, &found);
-        if let Some(solution) = settle(data, &layout.used, modes, &velocities, linear, Sticking::Known) {
+        let at = At::new(data, velocities.clone());
+        if let Some(solution) = settle(data, &layout.used, modes, at, linear, Sticking::Known) {
             let there = scaled_velocities(data, &solution.variables);
             if difference(data, &velocities, &there) <= SAME_MODES {
                 return Ok(Solution { iterations: outcome.iterations + solution.iterations, ..solution });
@@ -240,7 +245,7 @@ fn equivalent_point(
             let iterations = taken + outcome.iterations;
             let carrying = layout.used.iter().copied().zip(z[layout.impulses()..].iter().copied()).collect();
             let held = Held::Ellipsoids { layout, active };
-            return Ok(Solution { held, variables: z, carrying, iterations });
+            return Ok(Solution { held, variables: z, carrying, friction: Vec::new(), iterations });
         }
         failure = Failure::NotConverged { iterations: taken, residual: outcome.residual.max(depth) };
         if settled {

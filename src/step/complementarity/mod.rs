@@ -13,6 +13,7 @@
 //! | `dynamics.rs` | the motion of a body over a step |
 //! | `joints.rs` | the motion of the joints over a step |
 //! | `data.rs` | the numbers of a step, in any scalar |
+//! | `kinematics.rs` | where a step brings bodies and contacts |
 //! | `equations.rs` | the equations, in any scalar |
 //! | `row.rs` | how velocities between bodies follow theirs, and what impulses along them do |
 //! | `normals.rs` | what impulses along normals do |
@@ -39,6 +40,7 @@ mod held;
 #[cfg(test)]
 mod hotz_tests;
 mod joints;
+mod kinematics;
 mod linear;
 mod methods;
 mod modes;
@@ -69,7 +71,7 @@ use super::step_point::StepPoint;
 use super::{StepError, StepJacobian, StepProblem};
 use crate::contact::check_features;
 use crate::linear_algebra::jacobian;
-use crate::multibody::{ForceWorkspace, Model, State, total_forces};
+use crate::multibody::{BodyState, ForceWorkspace, Model, State, total_forces};
 use crate::scalar::Scalar;
 
 /// How the complementarity problem of a step between rigid bodies is posed and solved.
@@ -162,14 +164,13 @@ pub(super) fn step<T: Scalar>(
     };
     *last = None;
     let mut solved = solve_step(method, &problem, real_forces, linear, report)?;
-    if T::NDERIV > 0 {
+    if T::NDERIV == 0 {
+        solved.write_values(state, after);
+    } else {
         hold_shared(&solved.data, &mut solved.solution);
+        let inverse = solved.inverse().ok_or_else(|| solved.without_derivative())?;
+        solved.write(step, &inverse, forces, after);
     }
-    let inverse = match T::NDERIV {
-        0 => None,
-        _ => Some(solved.inverse().ok_or_else(|| solved.without_derivative())?),
-    };
-    solved.write(step, inverse.as_ref(), forces, after);
     *last = Some(solved);
     Ok(())
 }
@@ -196,17 +197,35 @@ pub(super) fn jacobian_of(at: &StepPoint<'_>, kept: &Kept) -> Result<StepJacobia
     let mut lifted = ForceWorkspace::default();
     jacobian_by_duals(at, |step| {
         let mut after = State::default();
-        kept.solved.write(step, Some(&kept.inverse), &mut lifted, &mut after);
+        kept.solved.write(step, &kept.inverse, &mut lifted, &mut after);
         Ok(after)
     })
 }
 
 impl Solved {
-    /// The state after the step, with its derivatives if there is the inverse of the Jacobian of its equations.
+    /// The state after the step without derivatives, from the one before it.
+    fn write_values<T: Scalar>(&self, before: &State<T>, after: &mut State<T>) {
+        let Self { data, solution, .. } = self;
+        let velocities = scaled_velocities(data, &solution.variables);
+        let (of_bodies, of_joints) = velocities.split_at(dynamics::BODY * data.bodies.len());
+        let bodies = data.bodies.iter().zip(of_bodies.chunks_exact(dynamics::BODY));
+        after.bodies.clear();
+        after.bodies.extend(bodies.map(|(body, v)| BodyState::lift(&body.after(v, data.dt))));
+        match &data.joints {
+            None => after.joints.clone_from(&before.joints),
+            Some(joints) => {
+                let lifted = |of: Vec<f64>| of.into_iter().map(T::from).collect::<Vec<T>>();
+                let (moves, changes) = (joints.moves(of_joints, data.dt), joints.changes(of_joints));
+                after.joints.set_moved(&before.joints, &lifted(moves), &lifted(changes));
+            }
+        }
+    }
+
+    /// The state after the step with its derivatives, by the inverse of the Jacobian of its equations.
     fn write<T: Scalar>(
         &self,
         step: &StepProblem<'_, T>,
-        inverse: Option<&DMatrix<f64>>,
+        inverse: &DMatrix<f64>,
         forces: &mut ForceWorkspace<T>,
         after: &mut State<T>,
     ) {
@@ -225,16 +244,14 @@ impl Solved {
         data.scales = self.data.scales;
         let solution = &self.solution;
         let mut z: Vec<T> = solution.variables.iter().map(|&x| T::from(x)).collect();
-        if let Some(inverse) = inverse {
-            let mut residual = Vec::new();
-            for _ in 0..T::NDERIV {
-                solution.held.evaluate(&data, &z, &mut residual);
-                // The value stays that of the solution.
-                residual.iter_mut().for_each(|value| *value -= T::from(value.real()));
-                for (row, z) in inverse.row_iter().zip(&mut z) {
-                    let change = row.iter().zip(&residual).fold(T::from(0.0), |sum, (m, r)| sum + *r * *m);
-                    *z -= change;
-                }
+        let mut residual = Vec::new();
+        for _ in 0..T::NDERIV {
+            solution.held.evaluate(&data, &z, &mut residual);
+            // The value stays that of the solution.
+            residual.iter_mut().for_each(|value| *value -= T::from(value.real()));
+            for (row, z) in inverse.row_iter().zip(&mut z) {
+                let change = row.iter().zip(&residual).fold(T::from(0.0), |sum, (m, r)| sum + *r * *m);
+                *z -= change;
             }
         }
         let velocities = scaled_velocities(&data, &z);

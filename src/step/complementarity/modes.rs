@@ -12,10 +12,11 @@
 //! of independent rows, w of normals and u of tangents, such that y = Σ w N, and each row that others imply is left out of
 //! the conditions.
 
-use nalgebra::{DMatrix, Vector3};
+use nalgebra::{DMatrix, DVector, Vector3};
 
-use super::data::{Kinematics, StepData};
+use super::data::StepData;
 use super::equations::{DIRECTIONS, scaled_velocities};
+use super::kinematics::Kinematics;
 use super::normals::{normal_rows, row_at_end};
 use super::row::{Row, independent};
 use crate::scalar::Scalar;
@@ -73,7 +74,12 @@ pub(super) struct Rows<T = f64> {
     /// What an impulse of 1 along the normal does over the step, together with the friction of what slips.
     carried: Vec<Row<T>>,
     held: Vec<Row<T>>,
+    /// The axes t, o and n of each contact that carries.
+    pub frames: Vec<[Vector3<T>; 3]>,
 }
+
+/// How impulses follow factors: the share of each contact's normal in each factor, and then that of each tangent that is held.
+pub(super) struct Shares<T = f64>(Vec<T>);
 
 /// A row, and whether it is that of a normal.
 type Chosen<'a, T> = (&'a Row<T>, bool);
@@ -120,16 +126,15 @@ impl Modes {
         self.normals.len() + self.tangents.len()
     }
 
-    fn frame<T: Scalar>(
+    /// The bodies of a contact that carries, and where it is.
+    fn place<T: Scalar>(
         &self,
         data: &StepData<T>,
         kinematics: &Kinematics<T>,
         at: usize,
-    ) -> ([usize; 2], [Vector3<T>; 3], Vector3<T>) {
+    ) -> ([usize; 2], Vector3<T>) {
         let contact = self.carrying[at].contact;
-        let patch = &data.patches[data.contacts[contact].patch];
-        let gap = &kinematics.gaps[contact];
-        (patch.bodies, kinematics.frame(patch, &gap.normal), gap.point)
+        (data.patches[data.contacts[contact].patch].bodies, kinematics.gaps[contact].point)
     }
 
     fn tangent<T: Scalar>(&self, held: Held, frame: &[Vector3<T>; 3]) -> Vector3<T> {
@@ -144,30 +149,30 @@ impl Modes {
 
     /// The rows with bodies after the step.
     pub fn rows<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Rows<T> {
-        let still = Vector3::from_element(T::from(0.0));
-        let (carrying, held) = (self.carrying.len(), self.held.len());
-        let mut rows = Rows {
-            normals: Vec::with_capacity(carrying),
-            carried: normal_rows(data, kinematics, self.carrying.iter().map(|of| of.contact)),
-            held: Vec::with_capacity(held),
-        };
+        let contacts = || self.carrying.iter().map(|of| of.contact);
+        let frames = kinematics.frames(data, contacts());
+        let mut carried = normal_rows(data, kinematics, contacts());
         for (at, carrying) in self.carrying.iter().enumerate() {
-            let (bodies, frame, point) = self.frame(data, kinematics, at);
-            let friction = data.patches[data.contacts[carrying.contact].patch].friction;
-            rows.normals.push(row_at_end(data, kinematics, carrying.contact));
+            let frame = &frames[at];
             let slip = match carrying.slip {
                 Slip::Smooth | Slip::Stick => continue,
-                Slip::Corner(index) => direction(&frame, index),
-                Slip::Side(first) => (direction(&frame, first) + direction(&frame, first + 1)) * T::from(0.5),
+                Slip::Corner(index) => direction(frame, index),
+                Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * T::from(0.5),
             };
-            rows.carried[at].add(&Row::new(data, kinematics, bodies, &point, &(slip * friction), &still));
+            let friction = data.patches[data.contacts[carrying.contact].patch].friction;
+            let (bodies, point) = self.place(data, kinematics, at);
+            carried[at].add(&Row::of_force(data, kinematics, bodies, &point, &(slip * friction)));
         }
-        for &held in &self.held {
-            let (bodies, frame, point) = self.frame(data, kinematics, held.at);
-            let along = self.tangent(held, &frame);
-            rows.held.push(Row::new(data, kinematics, bodies, &point, &along, &still));
+        let held = self.held.iter().map(|&held| {
+            let (bodies, point) = self.place(data, kinematics, held.at);
+            Row::of_force(data, kinematics, bodies, &point, &self.tangent(held, &frames[held.at]))
+        });
+        Rows {
+            normals: contacts().map(|k| row_at_end(data, kinematics, k)).collect(),
+            held: held.collect(),
+            carried,
+            frames,
         }
-        rows
     }
 
     /// Chooses rows that are independent, normals first unless they share together.
@@ -194,51 +199,48 @@ impl Modes {
         normals.chain(self.tangents.iter().map(|&held| (&rows.held[held], false)))
     }
 
-    fn share_of_normal<T: Scalar>(&self, rows: &Rows<T>, length: f64, at: usize, chosen: Chosen<'_, T>) -> T {
-        self.share((&rows.normals[at], true), chosen, length)
-    }
-
-    fn share_of_tangent<T: Scalar>(
-        &self,
-        rows: &Rows<T>,
-        length: f64,
-        held: usize,
-        chosen: Chosen<'_, T>,
-    ) -> T {
-        let weight = self.carrying[self.held[held].at].weight;
-        self.share((&rows.held[held], false), chosen, length) * T::from(weight)
+    /// The shares of all rows.
+    pub fn shares<T: Scalar>(&self, data: &StepData<T>, rows: &Rows<T>) -> Shares<T> {
+        let length = data.scales.length;
+        let mut shares = Vec::with_capacity((rows.normals.len() + rows.held.len()) * self.factors());
+        for normal in &rows.normals {
+            shares.extend(self.chosen(rows).map(|chosen| self.share((normal, true), chosen, length)));
+        }
+        for (row, held) in rows.held.iter().zip(&self.held) {
+            let weight = T::from(self.carrying[held.at].weight);
+            let of_row = |chosen| self.share((row, false), chosen, length) * weight;
+            shares.extend(self.chosen(rows).map(of_row));
+        }
+        Shares(shares)
     }
 
     /// The impulses of factors.
-    pub fn impulses<T: Scalar>(&self, data: &StepData<T>, rows: &Rows<T>, factors: &[T]) -> Impulses<T> {
-        let length = data.scales.length;
-        let zero = T::from(0.0);
-        let sum = |share: &dyn Fn(Chosen<'_, T>) -> T| {
-            self.chosen(rows).zip(factors).fold(zero, |sum, (chosen, w)| sum + share(chosen) * *w)
-        };
-        let normal = (0..self.carrying.len()).map(|at| sum(&|c| self.share_of_normal(rows, length, at, c)));
-        let held = (0..self.held.len()).map(|held| sum(&|c| self.share_of_tangent(rows, length, held, c)));
-        Impulses { normal: normal.collect(), held: held.collect() }
+    pub fn impulses<T: Scalar>(&self, shares: &Shares<T>, factors: &[T]) -> Impulses<T> {
+        if factors.is_empty() {
+            let none = |count: usize| vec![T::from(0.0); count];
+            return Impulses { normal: none(self.carrying.len()), held: none(self.held.len()) };
+        }
+        let sum = |of: &[T]| of.iter().zip(factors).fold(T::from(0.0), |sum, (share, w)| sum + *share * *w);
+        let (normals, held) = shares.0.split_at(self.carrying.len() * factors.len());
+        Impulses {
+            normal: normals.chunks_exact(factors.len()).map(sum).collect(),
+            held: held.chunks_exact(factors.len()).map(sum).collect(),
+        }
     }
 
     /// The impulse of friction of each contact that carries, in W, in units of the scale.
-    pub fn friction(
-        &self,
-        data: &StepData,
-        kinematics: &Kinematics,
-        impulses: &Impulses,
-    ) -> Vec<Vector3<f64>> {
+    pub fn friction(&self, data: &StepData, rows: &Rows, impulses: &Impulses) -> Vec<Vector3<f64>> {
         let mut friction = Vec::with_capacity(self.carrying.len());
         for (at, carrying) in self.carrying.iter().enumerate() {
-            let (_, frame, _) = self.frame(data, kinematics, at);
+            let frame = &rows.frames[at];
             let most = data.patches[data.contacts[carrying.contact].patch].friction * impulses.normal[at];
             let slip = match carrying.slip {
                 Slip::Smooth | Slip::Stick => Vector3::zeros(),
-                Slip::Corner(index) => direction(&frame, index),
-                Slip::Side(first) => (direction(&frame, first) + direction(&frame, first + 1)) * 0.5,
+                Slip::Corner(index) => direction(frame, index),
+                Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * 0.5,
             };
             let own = self.held.iter().zip(&impulses.held).filter(|(held, _)| held.at == at);
-            friction.push(own.fold(slip * most, |sum, (held, f)| sum + self.tangent(*held, &frame) * *f));
+            friction.push(own.fold(slip * most, |sum, (held, f)| sum + self.tangent(*held, frame) * *f));
         }
         friction
     }
@@ -248,57 +250,54 @@ impl Modes {
     pub fn linear_step(
         &self,
         data: &StepData,
-        rows: &Rows,
+        (rows, shares): (&Rows, &Shares),
         kinematics: &Kinematics,
         velocities: &[f64],
         (free, respond): (&[f64], impl Fn(&mut [f64])),
     ) -> Option<(Vec<f64>, Vec<f64>)> {
-        let (length, speed) = (data.scales.length, data.scales.velocity);
+        let speed = data.scales.velocity;
         let size = self.factors();
         if size == 0 {
             return Some((free.to_vec(), Vec::new()));
         }
-        let mut columns = Vec::with_capacity(size);
-        for chosen in self.chosen(rows) {
-            let mut column = vec![0.0; velocities.len()];
-            if chosen.1 || self.together {
-                for (at, carried) in rows.carried.iter().enumerate() {
-                    carried.add_to(&mut column, self.share_of_normal(rows, length, at, chosen));
+        // What each factor changes, one after the other.
+        let mut changes = vec![0.0; size * velocities.len()];
+        for (j, column) in changes.chunks_exact_mut(velocities.len()).enumerate() {
+            for (row, shares) in rows.carried.iter().chain(&rows.held).zip(shares.0.chunks_exact(size)) {
+                // Bodies that have nothing to do with each other have no share.
+                if shares[j] != 0.0 {
+                    row.add_to(column, shares[j] * data.scales.impulse);
                 }
             }
-            if !chosen.1 || self.together {
-                for (held, row) in rows.held.iter().enumerate() {
-                    row.add_to(&mut column, self.share_of_tangent(rows, length, held, chosen));
-                }
-            }
-            respond(&mut column);
-            column.iter_mut().for_each(|x| *x *= data.scales.impulse);
-            columns.push(column);
+            respond(column);
         }
-        let conditions: Vec<&Row> = self.chosen(rows).map(|(row, _)| row).collect();
-        let matrix = DMatrix::from_fn(size, size, |i, j| conditions[i].dot(&columns[j]) / speed);
+        let columns = || changes.chunks_exact(velocities.len());
         let change: Vec<f64> = free.iter().zip(velocities).map(|(a, b)| a - b).collect();
-        let values = self.values(data, kinematics);
-        let right = nalgebra::DVector::from_iterator(
-            size,
-            conditions.iter().zip(&values).map(|(row, value)| -(value + row.dot(&change)) / speed),
-        );
+        let mut matrix = DMatrix::zeros(size, size);
+        let mut right = DVector::zeros(size);
+        let values = self.values(data, rows, kinematics);
+        for (i, ((row, _), value)) in self.chosen(rows).zip(values).enumerate() {
+            right[i] = -(value + row.dot(&change)) / speed;
+            for (j, column) in columns().enumerate() {
+                matrix[(i, j)] = row.dot(column) / speed;
+            }
+        }
         let factors = matrix.lu().solve(&right)?;
         let mut after = free.to_vec();
-        for (column, factor) in columns.iter().zip(factors.iter()) {
+        for (column, factor) in columns().zip(factors.iter()) {
             after.iter_mut().zip(column).for_each(|(v, c)| *v += c * factor);
         }
         after.iter().all(|v| v.is_finite()).then(|| (after, factors.as_slice().to_vec()))
     }
 
     /// What has to be 0, m/s: distances over the length of the step, and velocities.
-    fn values<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Vec<T> {
+    fn values<T: Scalar>(&self, data: &StepData<T>, rows: &Rows<T>, kinematics: &Kinematics<T>) -> Vec<T> {
         let per_step = data.dt.recip();
         let distance = |&at: &usize| kinematics.gaps[self.carrying[at].contact].distance * per_step;
         let velocity = |&held: &usize| {
             let held = self.held[held];
-            let (bodies, frame, point) = self.frame(data, kinematics, held.at);
-            self.tangent(held, &frame).dot(&kinematics.relative_velocity(bodies, &point))
+            let (bodies, point) = self.place(data, kinematics, held.at);
+            self.tangent(held, &rows.frames[held.at]).dot(&kinematics.relative_velocity(bodies, &point))
         };
         self.normals.iter().map(distance).chain(self.tangents.iter().map(velocity)).collect()
     }
@@ -308,7 +307,7 @@ impl Modes {
         let velocities = scaled_velocities(data, z);
         let kinematics = data.kinematics(&velocities);
         let rows = self.rows(data, &kinematics);
-        let impulses = self.impulses(data, &rows, &z[velocities.len()..]);
+        let impulses = self.impulses(&self.shares(data, &rows), &z[velocities.len()..]);
         let impulse = T::from(data.scales.impulse);
         let mut momentum = vec![T::from(0.0); velocities.len()];
         for (row, p) in rows.carried.iter().zip(&impulses.normal) {
@@ -321,7 +320,7 @@ impl Modes {
         out.resize(velocities.len(), T::from(0.0));
         data.momentum_balance(&velocities, &momentum, out);
         let per_velocity = T::from(1.0 / data.scales.velocity);
-        out.extend(self.values(data, &kinematics).into_iter().map(|value| value * per_velocity));
+        out.extend(self.values(data, &rows, &kinematics).into_iter().map(|value| value * per_velocity));
     }
 
     /// How far a contact gives under the factors: it would carry if it gave.

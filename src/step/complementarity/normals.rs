@@ -16,7 +16,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::data::{Contact, Kinematics, Place, StepData};
+use super::data::{Contact, Place, StepData};
+use super::kinematics::Kinematics;
 use super::row::Row;
 use crate::multibody::tree::Workspace;
 use crate::scalar::Scalar;
@@ -84,9 +85,17 @@ impl<T: Scalar> Underway<T> {
     }
 }
 
+/// The mean of a normal in the axes of a body that turns under it, at the end of the step, and which normal that is.
+type MeanNormal<T> = (usize, Vector3<T>);
+
 /// The row of the normal of a ball of a free body over a plane that does not move: the normal turns in the body's axes alone,
-/// and the integral has a closed form. `None` of other contacts.
-fn row_over_plane<T: Scalar>(data: &StepData<T>, kinematics: &Kinematics<T>, k: usize) -> Option<Row<T>> {
+/// and the integral has a closed form, which is that of the last contact if they share their normal. `None` of other contacts.
+fn row_over_plane<T: Scalar>(
+    data: &StepData<T>,
+    kinematics: &Kinematics<T>,
+    k: usize,
+    last: &mut Option<MeanNormal<T>>,
+) -> Option<Row<T>> {
     let contact = &data.contacts[k];
     let bodies = data.patches[contact.patch].bodies;
     let (side, radius) = contact.gap.ball_over_plane()?;
@@ -98,10 +107,13 @@ fn row_over_plane<T: Scalar>(data: &StepData<T>, kinematics: &Kinematics<T>, k: 
     let (velocity, center) = kinematics.motion(ball);
     let up = if side == 0 { gap.normal } else { -gap.normal };
     let arm = gap.point + up * (radius + gap.distance * T::from(0.5)) - center;
-    let mean = mean_rotation_of(&(velocity.rotational * data.dt), &gap.normal);
-    let mut row = Row::zero(data, bodies);
-    row.add_to_body(side, &arm.cross(&mean), &gap.normal);
-    Some(row)
+    let (_, mean) = match last {
+        Some(mean) if mean.0 == contact.normal_of => *mean,
+        _ => {
+            *last.insert((contact.normal_of, mean_rotation_of(&(velocity.rotational * data.dt), &gap.normal)))
+        }
+    };
+    Some(Row::of_moments(data, bodies, |_| arm.cross(&mean), &gap.normal))
 }
 
 /// The rows of normals of contacts.
@@ -110,12 +122,13 @@ pub(super) fn normal_rows<T: Scalar>(
     kinematics: &Kinematics<T>,
     contacts: impl Iterator<Item = usize>,
 ) -> Vec<Row<T>> {
-    let mut underway = None;
+    let (mut underway, mut mean) = (None, None);
     let row = |k: usize| {
         if !data.contacts[k].gap.is_of_point() {
             return row_at_end(data, kinematics, k);
         }
-        row_over_plane(data, kinematics, k).unwrap_or_else(|| mean_row(data, kinematics, &mut underway, k))
+        row_over_plane(data, kinematics, k, &mut mean)
+            .unwrap_or_else(|| mean_row(data, kinematics, &mut underway, k))
     };
     contacts.map(row).collect()
 }
@@ -123,8 +136,7 @@ pub(super) fn normal_rows<T: Scalar>(
 /// The row of the distance at the end of the step.
 pub(super) fn row_at_end<T: Scalar>(data: &StepData<T>, kinematics: &Kinematics<T>, k: usize) -> Row<T> {
     let (bodies, gap) = (data.patches[data.contacts[k].patch].bodies, &kinematics.gaps[k]);
-    let still = Vector3::from_element(T::from(0.0));
-    Row::new(data, kinematics, bodies, &gap.point, &gap.normal, &still)
+    Row::of_force(data, kinematics, bodies, &gap.point, &gap.normal)
 }
 
 /// The row of the normal of any contact of a point, with the bodies underway as they are first needed.
@@ -142,11 +154,11 @@ fn mean_row<T: Scalar>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::data::{Patch, Scales};
     use super::super::dynamics::{BodyStep, tests::any_body};
     use super::*;
-    use crate::contact::{LocalGap, kinds_of_gaps};
+    use crate::contact::{GapKind, LocalGap, kinds_of_gaps};
     use crate::scalar::DualArray;
     use crate::spatial::{SpatialForce, SpatialVelocity};
     use rand::{Rng, SeedableRng};
@@ -155,7 +167,7 @@ mod tests {
     const STEP: f64 = 0.01;
 
     /// Two free bodies, or one over a body that does not move, with a gap between them.
-    fn data(rng: &mut ChaCha8Rng, gap: LocalGap, is_fixed: [bool; 2]) -> StepData {
+    pub fn data(rng: &mut ChaCha8Rng, gap: LocalGap, is_fixed: [bool; 2]) -> StepData {
         let mut body = || {
             let (mass, mut body) = any_body(rng);
             // About as they are in the tests of gaps, so that these have a distance.
@@ -179,7 +191,7 @@ mod tests {
             bodies,
             joints: None,
             places: places.to_vec(),
-            contacts: vec![Contact { patch: 0, gap }],
+            contacts: vec![Contact { patch: 0, normal_of: 0, gap }],
             patches: vec![patch],
         }
     }
@@ -229,7 +241,7 @@ mod tests {
                 let data = real.map(DualArray::<6>::from);
                 let v: Vec<_> = (0..6).map(|k| DualArray::variable(rng.random_range(-4.0..4.0), k)).collect();
                 let kinematics = data.kinematics(&v);
-                let closed = row_over_plane(&data, &kinematics, 0).expect("a ball over a plane");
+                let closed = row_over_plane(&data, &kinematics, 0, &mut None).expect("a ball over a plane");
                 let mean = mean_row(&data, &kinematics, &mut None, 0);
                 for k in 0..6 {
                     let unit: Vec<_> = (0..6).map(|i| DualArray::from(f64::from(i == k))).collect();
@@ -237,6 +249,29 @@ mod tests {
                     assert!(off.re.abs() < 1e-13 && off.eps.iter().all(|x| x.abs() < 1e-12), "{off:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn contacts_over_one_plane_have_the_rows_that_each_has_alone() {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let kind = kinds_of_gaps().swap_remove(0);
+        let mut data = data(&mut rng, LocalGap { kind, flipped: false }, [false, true]);
+        let mut other = data.contacts[0].clone();
+        let GapKind::PointPlane { point, .. } = &mut other.gap.kind else { panic!("a ball over a plane") };
+        *point += Vector3::new(0.1, -0.2, 0.05);
+        data.contacts.push(other.clone());
+        data.contacts.push(Contact { normal_of: 2, ..other });
+        let v = [0.3, -2.0, 1.2, 0.4, 0.1, -0.3];
+        let kinematics = data.kinematics(&v);
+        let rows = normal_rows(&data, &kinematics, 0..3);
+        let frames = kinematics.frames(&data, 0..3);
+        assert_eq!(frames[1], frames[2]);
+        assert_eq!(kinematics.gaps[1].distance, kinematics.gaps[2].distance);
+        assert_eq!(kinematics.gaps[1].point, kinematics.gaps[2].point);
+        for k in 0..6 {
+            let unit: [f64; 6] = std::array::from_fn(|i| f64::from(i == k));
+            assert_eq!(rows[1].dot(&unit), rows[2].dot(&unit));
         }
     }
 

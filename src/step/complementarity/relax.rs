@@ -57,7 +57,6 @@ pub(super) fn relaxed(
 ) -> LinearSolution {
     let kinematics = data.kinematics(velocities);
     let impulse = data.scales.impulse;
-    let still = Vector3::zeros();
     let normals = normal_rows(data, &kinematics, used.iter().copied());
     let mut swept: Vec<Swept> = used
         .iter()
@@ -67,7 +66,7 @@ pub(super) fn relaxed(
             let frame = kinematics.frame(patch, &gap.normal);
             let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
             let along =
-                |axis: usize| Row::new(data, &kinematics, patch.bodies, &gap.point, &frame[axis], &still);
+                |axis: usize| Row::of_force(data, &kinematics, patch.bodies, &gap.point, &frame[axis]);
             let rows = [normal, along(0), along(1)];
             let value = [gap.distance / data.dt, frame[0].dot(&slip), frame[1].dot(&slip)];
             Swept {

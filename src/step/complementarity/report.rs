@@ -51,14 +51,6 @@ pub(super) fn report(model: &Model, data: &StepData, solution: &Solution, out: &
     let kinematics = data.kinematics(&velocities);
     let (used, impulses): (Vec<usize>, Vec<f64>) = solution.carrying.iter().copied().unzip();
     let unit = data.scales.impulse;
-    let of_points = match &solution.held {
-        Held::Cones(modes) => {
-            let rows = modes.rows(data, &kinematics);
-            let impulses = modes.impulses(data, &rows, &z[velocities.len()..]);
-            modes.friction(data, &kinematics, &impulses)
-        }
-        Held::Ellipsoids { .. } => Vec::new(),
-    };
     for (patch, of) in data.patches.iter().enumerate() {
         let slip = patch_slip(data, &used, patch, &impulses, &kinematics);
         if slip.impulse <= 0.0 {
@@ -73,7 +65,9 @@ pub(super) fn report(model: &Model, data: &StepData, solution: &Solution, out: &
             friction = (t * (of.ellipsoid[0] * q[0]) + o * (of.ellipsoid[1] * q[1])) * unit;
             moment = of.ellipsoid[2] * q[2] * unit;
         }
-        for (&k, own) in used.iter().zip(&of_points).filter(|(k, _)| data.contacts[**k].patch == patch) {
+        for (&k, own) in
+            used.iter().zip(&solution.friction).filter(|(k, _)| data.contacts[**k].patch == patch)
+        {
             friction += own * unit;
             moment += (kinematics.gaps[k].point - slip.point).cross(&(own * unit)).dot(&normal);
         }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use nalgebra::Vector3;
 
-use super::data::{Kinematics, Place, StepData};
+use super::data::{Place, StepData};
 use super::dynamics::BODY;
+use super::kinematics::Kinematics;
 use crate::scalar::Scalar;
 
 /// A row is implied by others where less than this part of its square is left without them.
@@ -27,6 +28,16 @@ struct JointPart<T> {
     along: Vec<T>,
 }
 
+impl Row {
+    /// The row as numbers of another scalar.
+    pub fn lift<T: Scalar>(&self) -> Row<T> {
+        let joints = self.joints.as_deref().map(|JointPart { first, along }| {
+            Box::new(JointPart { first: *first, along: along.iter().map(|&x| T::from(x)).collect() })
+        });
+        Row { parts: self.parts.map(|part| part.map(|(body, row)| (body, row.map(T::from)))), joints }
+    }
+}
+
 impl<T: Scalar> Row<T> {
     /// A row without parts.
     pub fn none() -> Self {
@@ -39,10 +50,7 @@ impl<T: Scalar> Row<T> {
             Place::Free(index) => Some((index, [T::from(0.0); BODY])),
             Place::Link(_) | Place::Fixed(..) => None,
         };
-        let moves_joints = bodies.iter().any(|&body| matches!(data.places[body], Place::Link(_)));
-        let first = BODY * data.bodies.len();
-        let joints = || Box::new(JointPart { first, along: vec![T::from(0.0); data.joint_count()] });
-        Self { parts: bodies.map(part), joints: moves_joints.then(joints) }
+        Self { parts: bodies.map(part), joints: Self::no_joints(data, bodies) }
     }
 
     /// The row of a force along a direction at a point on body A and against it on B, and of a torque.
@@ -55,14 +63,56 @@ impl<T: Scalar> Row<T> {
         force: &Vector3<T>,
         torque: &Vector3<T>,
     ) -> Self {
-        let mut row = Self::zero(data, bodies);
-        for (side, body) in bodies.into_iter().enumerate() {
-            row.add_to_body(side, &(kinematics.arm(body, at).cross(force) + torque), force);
-        }
+        let moment = |body: usize| kinematics.arm(body, at).cross(force) + torque;
+        let mut row = Self::of_moments(data, bodies, moment, force);
         if let (Some(along), Some(links)) = (row.along_joints(), kinematics.links()) {
             data.add_generalized_forces(links, bodies, at, [force, torque], along);
         }
         row
+    }
+
+    /// The same without a torque.
+    #[inline]
+    pub fn of_force(
+        data: &StepData<T>,
+        kinematics: &Kinematics<T>,
+        bodies: [usize; 2],
+        at: &Vector3<T>,
+        force: &Vector3<T>,
+    ) -> Self {
+        let mut row = Self::of_moments(data, bodies, |body| kinematics.arm(body, at).cross(force), force);
+        if let (Some(along), Some(links)) = (row.along_joints(), kinematics.links()) {
+            let still = Vector3::from_element(T::from(0.0));
+            data.add_generalized_forces(links, bodies, at, [force, &still], along);
+        }
+        row
+    }
+
+    /// The row of a force on A and against it on B, with the moment about the centre of mass of each body that it has if it is free;
+    /// 0 along joints.
+    #[inline]
+    pub fn of_moments(
+        data: &StepData<T>,
+        bodies: [usize; 2],
+        moment: impl Fn(usize) -> Vector3<T>,
+        force: &Vector3<T>,
+    ) -> Self {
+        let part = |side: usize| match data.places[bodies[side]] {
+            Place::Free(index) => {
+                let moment = moment(bodies[side]);
+                let (m, f) = if side == 0 { (moment, *force) } else { (-moment, -force) };
+                Some((index, [m.x, m.y, m.z, f.x, f.y, f.z]))
+            }
+            Place::Link(_) | Place::Fixed(..) => None,
+        };
+        Self { parts: [part(0), part(1)], joints: Self::no_joints(data, bodies) }
+    }
+
+    /// The part of a row along joints that is 0, if one of the bodies is a link.
+    fn no_joints(data: &StepData<T>, bodies: [usize; 2]) -> Option<Box<JointPart<T>>> {
+        let moves_joints = bodies.iter().any(|&body| matches!(data.places[body], Place::Link(_)));
+        let first = BODY * data.bodies.len();
+        moves_joints.then(|| Box::new(JointPart { first, along: vec![T::from(0.0); data.joint_count()] }))
     }
 
     /// Adds a moment about the centre of mass and a force on A (side 0), or against them on B, if it is a free body.
@@ -127,6 +177,16 @@ impl<T: Scalar> Row<T> {
         }
         if let Some(JointPart { first, along }) = self.joints.as_deref() {
             along.iter().zip(&mut velocities[*first..]).for_each(|(a, v)| *v += *a * factor);
+        }
+    }
+
+    /// Adds the row to momenta of all bodies and joints.
+    pub fn add_to_momenta(&self, momenta: &mut [T]) {
+        for (body, row) in self.parts.iter().flatten() {
+            row.iter().zip(&mut momenta[BODY * body..]).for_each(|(a, m)| *m += *a);
+        }
+        if let Some(JointPart { first, along }) = self.joints.as_deref() {
+            along.iter().zip(&mut momenta[*first..]).for_each(|(a, m)| *m += *a);
         }
     }
 

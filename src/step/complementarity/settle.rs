@@ -1,12 +1,15 @@
 //! From what contacts may do to what they do: the equations of the step are solved with their modes held, and modes whose
 //! conditions do not hold are changed, until all do.
 
+use nalgebra::Vector3;
+
 use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
-use super::data::{Kinematics, StepData};
-use super::equations::{DIRECTIONS, Layout, Scaling};
+use super::data::StepData;
+use super::equations::{DIRECTIONS, Layout, Scaling, scaled_velocities};
 use super::held::{Held, HeldEquations, Solution};
+use super::kinematics::Kinematics;
 use super::linear::{LinearSolution, LinearSolver};
-use super::modes::{Carrying, Modes, Slip, direction};
+use super::modes::{Carrying, Impulses, Modes, Rows, Slip, direction};
 use super::normals::row_at_end;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -33,23 +36,41 @@ pub(super) enum Sticking {
     Known,
 }
 
+/// Velocities, and what bodies and contacts do at them.
+pub(super) struct At {
+    velocities: Vec<f64>,
+    kinematics: Kinematics,
+}
+
+impl At {
+    pub fn new(data: &StepData, velocities: Vec<f64>) -> Self {
+        Self { kinematics: data.kinematics(&velocities), velocities }
+    }
+}
+
 /// A solution with modes held.
 struct Settled {
-    velocities: Vec<f64>,
+    at: At,
     factors: Vec<f64>,
+    rows: Rows,
+    impulses: Impulses,
     iterations: usize,
 }
 
 /// The modes of contacts by how they move without contact.
-pub(super) fn first_modes(data: &StepData, used: &[usize], free: &[f64]) -> Modes {
-    let kinematics = data.kinematics(free);
+pub(super) fn first_modes(data: &StepData, used: &[usize], free: &At) -> Modes {
+    let kinematics = &free.kinematics;
     let closing = |&&k: &&usize| kinematics.gaps[k].distance < CLOSED * data.scales.length;
     let carrying = used.iter().filter(closing).map(|&k| {
         let approach = -kinematics.gaps[k].distance / data.dt;
         let friction = data.patches[data.contacts[k].patch].friction;
         Carrying {
             contact: k,
-            slip: slip_of(&slips(data, &kinematics, k), friction, friction * approach),
+            slip: if friction > 0.0 {
+                slip_of(&slips(data, kinematics, k), friction, friction * approach)
+            } else {
+                Slip::Smooth
+            },
             weight: 1.0,
         }
     });
@@ -76,10 +97,20 @@ pub(super) fn modes_of(data: &StepData, layout: &Layout, solution: &LinearSoluti
 /// The velocities of a contact along the directions of its cone.
 fn slips(data: &StepData, kinematics: &Kinematics, contact: usize) -> [f64; DIRECTIONS] {
     let patch = &data.patches[data.contacts[contact].patch];
-    let gap = &kinematics.gaps[contact];
-    let frame = kinematics.frame(patch, &gap.normal);
-    let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
-    std::array::from_fn(|index| direction(&frame, index).dot(&slip))
+    let frame = kinematics.frame(patch, &kinematics.gaps[contact].normal);
+    slips_along(data, kinematics, contact, &frame)
+}
+
+/// The same with the axes of the contact.
+fn slips_along(
+    data: &StepData,
+    kinematics: &Kinematics,
+    contact: usize,
+    frame: &[Vector3<f64>; 3],
+) -> [f64; DIRECTIONS] {
+    let bodies = data.patches[data.contacts[contact].patch].bodies;
+    let slip = kinematics.relative_velocity(bodies, &kinematics.gaps[contact].point);
+    std::array::from_fn(|index| direction(frame, index).dot(&slip))
 }
 
 /// The direction along which a contact slips least, which its friction is along.
@@ -111,67 +142,79 @@ pub(super) fn settle(
     data: &StepData,
     used: &[usize],
     mut modes: Modes,
-    velocities: &[f64],
+    mut at: At,
     linear: &LinearSolver,
     sticking: Sticking,
 ) -> Option<Solution> {
-    let mut velocities = velocities.to_vec();
     let mut iterations = 0;
     for _ in 0..CHANGES {
-        let settled = hold(data, &mut modes, &velocities, linear)?;
+        let settled = hold(data, &mut modes, at, linear)?;
         iterations += settled.iterations;
-        let kinematics = data.kinematics(&settled.velocities);
-        match changed(data, used, &modes, &kinematics, &settled, sticking) {
+        let friction = modes.friction(data, &settled.rows, &settled.impulses);
+        match changed(data, used, &modes, &settled, &friction, sticking) {
             Some(other) => modes = other,
-            None => return Some(solution(data, modes, settled, iterations)),
+            None => return Some(solution(data, modes, settled, friction, iterations)),
         }
-        velocities = settled.velocities;
+        at = settled.at;
     }
     None
 }
 
 /// Solves the equations with the modes held.
-fn hold(data: &StepData, modes: &mut Modes, velocities: &[f64], linear: &LinearSolver) -> Option<Settled> {
-    let mut velocities = velocities.to_vec();
+fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -> Option<Settled> {
     let mut factors = Vec::new();
     let mut last = f64::INFINITY;
+    // Small changes that grow are those of rounding, or they lead away from the solution: where a circle begins to tip its lowest
+    // point goes far around with small velocities. Newton's method leads to it in both cases.
+    let mut is_rounded = false;
     for iteration in 1..=LINEAR_STEPS {
-        let kinematics = data.kinematics(&velocities);
-        let rows = modes.rows(data, &kinematics);
+        let rows = modes.rows(data, &at.kinematics);
         if iteration == 1 {
             modes.choose(&rows, data.scales.length);
         }
+        let shares = modes.shares(data, &rows);
         let of_bodies = (linear.free(), |momenta: &mut [f64]| linear.respond(momenta));
-        let (after, by) = modes.linear_step(data, &rows, &kinematics, &velocities, of_bodies)?;
-        let change = difference(data, &velocities, &after);
+        let (after, by) =
+            modes.linear_step(data, (&rows, &shares), &at.kinematics, &at.velocities, of_bodies)?;
+        let change = difference(data, &at.velocities, &after);
         if iteration == 1 {
             // What sticks shares its friction as the normal impulses are; the motion does not depend on it.
-            let impulses = modes.impulses(data, &rows, &by);
+            let impulses = modes.impulses(&shares, &by);
             let least = 1e-3 * impulses.normal.iter().fold(0.0, |most: f64, p| most.max(*p));
             let weights = impulses.normal.iter().map(|p| p.max(least).max(f64::MIN_POSITIVE));
             modes.carrying.iter_mut().zip(weights).for_each(|(c, weight)| c.weight = weight);
         }
-        velocities = after;
-        factors = by;
-        if iteration > 1 && (change <= LEAST_CHANGE || (change <= ROUNDING && change >= last)) {
-            return Some(Settled { velocities, factors, iterations: iteration });
+        if iteration > 1 && change <= LEAST_CHANGE {
+            // Bodies and contacts are the same but for rounding.
+            let impulses = modes.impulses(&shares, &by);
+            let at = At { velocities: after, kinematics: at.kinematics };
+            return Some(Settled { at, factors: by, rows, impulses, iterations: iteration });
         }
-        if (change.is_nan() || change >= 0.5 * last) && iteration > 2 {
+        at = At::new(data, after);
+        factors = by;
+        is_rounded = iteration > 1 && change <= ROUNDING && change >= last;
+        let is_slow = iteration > 2 && (change.is_nan() || change >= 0.5 * last);
+        if is_rounded || is_slow {
             break;
         }
         last = change;
     }
-    let mut z = variables(data, &velocities, &factors);
+    let mut z = variables(data, &at.velocities, &factors);
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 30 };
     let held = Held::Cones(modes.clone());
     let outcome = solve_mixed(&HeldEquations { data, held: &held }, &mut z, &limits);
     if !outcome.converged {
-        return None;
+        return is_rounded.then(|| settled(data, modes, at, factors, LINEAR_STEPS));
     }
-    let count = velocities.len();
-    let velocities = super::equations::scaled_velocities(data, &z);
-    let iterations = LINEAR_STEPS + outcome.iterations;
-    Some(Settled { velocities, factors: z[count..].to_vec(), iterations })
+    let at = At::new(data, scaled_velocities(data, &z));
+    let factors = z[at.velocities.len()..].to_vec();
+    Some(settled(data, modes, at, factors, LINEAR_STEPS + outcome.iterations))
+}
+
+fn settled(data: &StepData, modes: &Modes, at: At, factors: Vec<f64>, iterations: usize) -> Settled {
+    let rows = modes.rows(data, &at.kinematics);
+    let impulses = modes.impulses(&modes.shares(data, &rows), &factors);
+    Settled { at, factors, rows, impulses, iterations }
 }
 
 fn variables(data: &StepData, velocities: &[f64], factors: &[f64]) -> Vec<f64> {
@@ -181,14 +224,16 @@ fn variables(data: &StepData, velocities: &[f64], factors: &[f64]) -> Vec<f64> {
     velocities.chain(factors.iter().copied()).collect()
 }
 
-fn solution(data: &StepData, modes: Modes, settled: Settled, iterations: usize) -> Solution {
-    let Settled { velocities, factors, .. } = settled;
-    let kinematics = data.kinematics(&velocities);
-    let rows = modes.rows(data, &kinematics);
-    let impulses = modes.impulses(data, &rows, &factors);
-    let carrying = modes.carrying.iter().map(|c| c.contact).zip(impulses.normal).collect();
-    let variables = variables(data, &velocities, &factors);
-    Solution { held: Held::Cones(modes), variables, carrying, iterations }
+fn solution(
+    data: &StepData,
+    modes: Modes,
+    settled: Settled,
+    friction: Vec<Vector3<f64>>,
+    iterations: usize,
+) -> Solution {
+    let carrying = modes.carrying.iter().map(|c| c.contact).zip(settled.impulses.normal).collect();
+    let variables = variables(data, &settled.at.velocities, &settled.factors);
+    Solution { held: Held::Cones(modes), variables, carrying, friction, iterations }
 }
 
 /// The modes with those changed whose conditions do not hold; `None` where all do.
@@ -196,13 +241,11 @@ fn changed(
     data: &StepData,
     used: &[usize],
     modes: &Modes,
-    kinematics: &Kinematics,
     settled: &Settled,
+    friction: &[Vector3<f64>],
     sticking: Sticking,
 ) -> Option<Modes> {
-    let rows = modes.rows(data, kinematics);
-    let impulses = modes.impulses(data, &rows, &settled.factors);
-    let friction = modes.friction(data, kinematics, &impulses);
+    let Settled { at: At { kinematics, .. }, rows, impulses, .. } = settled;
     let sum: f64 = impulses.normal.iter().map(|p| p.abs()).sum();
     let equal = ROUNDED * data.scales.velocity;
     let mut is_changed = false;
@@ -214,10 +257,10 @@ fn changed(
             continue;
         }
         let patch = &data.patches[data.contacts[carrying.contact].patch];
-        let frame = kinematics.frame(patch, &kinematics.gaps[carrying.contact].normal);
-        let along: [f64; DIRECTIONS] = std::array::from_fn(|k| direction(&frame, k).dot(&friction[at]));
+        let frame = &rows.frames[at];
+        let along: [f64; DIRECTIONS] = std::array::from_fn(|k| direction(frame, k).dot(&friction[at]));
         let most = patch.friction * p;
-        let slips = || slips(data, kinematics, carrying.contact);
+        let slips = || slips_along(data, kinematics, carrying.contact, frame);
         let slip = match carrying.slip {
             Slip::Smooth => Slip::Smooth,
             Slip::Stick if sticking == Sticking::Known => Slip::Stick,
@@ -263,7 +306,7 @@ fn changed(
         }
         let patch = &data.patches[data.contacts[k].patch];
         let row = row_at_end(data, kinematics, k);
-        let pressed = modes.pressed(data, &rows, &row, &settled.factors);
+        let pressed = modes.pressed(data, rows, &row, &settled.factors);
         if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
             let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);
