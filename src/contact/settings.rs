@@ -77,9 +77,9 @@ pub struct ContactSettings<T = f64> {
     /// stiction velocity v_s. It is damped over the time ℓ/v_s. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the
     /// state. Steps of the contact model Lagged alone have bristles. Positive.
     pub bristle_length: Option<T>,
-    /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5.
-    /// Polygons always use their centroid.
-    pub quadrature_order: u8,
+    /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5; `None` for 1 in velocity-level
+    /// steps, which is one point a triangle, and 2 elsewhere. Polygons always use their centroid.
+    pub quadrature_order: Option<u8>,
     /// A law of the user's own that replaces Hunt–Crossley's damping factor and Coulomb's coefficient of
     /// friction, if there is one. Friction is regularized as [`Self::friction_regularization`] says,
     /// except that the smooth form replaces the Stribeck curve.
@@ -96,7 +96,7 @@ impl Default for ContactSettings {
             friction_regularization: FrictionRegularization::Smooth,
             stiction_velocity: 1e-3,
             bristle_length: None,
-            quadrature_order: 2,
+            quadrature_order: None,
             law: None,
         }
     }

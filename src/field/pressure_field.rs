@@ -1,10 +1,12 @@
 //! The pressure field of a compliant body.
 
+use std::sync::OnceLock;
+
 use nalgebra::Vector3;
 
 use super::error::FieldError;
 use super::hierarchy::Hierarchy;
-use crate::geometry::VolumeMesh;
+use crate::geometry::{NO_NEIGHBOUR, VolumeMesh, neighbours};
 
 /// How far a field reaches out of its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,6 +73,8 @@ pub struct PressureField {
     hierarchy: Hierarchy,
     zero_tetrahedra: usize,
     skirt: Skirt,
+    neighbours: OnceLock<Vec<[u32; 4]>>,
+    longest_edge: OnceLock<f64>,
 }
 
 /// The barycentric coordinates of a tetrahedron as linear functions, and its volume.
@@ -176,7 +180,7 @@ impl PressureField {
         });
         let zero_tetrahedra = mesh.tetrahedra.len() - active.len();
         let hierarchy = hierarchy.with_elements(&active);
-        Ok(Self { mesh, extent, tetrahedra, hierarchy, zero_tetrahedra, skirt })
+        Ok(Self { mesh, extent, tetrahedra, hierarchy, zero_tetrahedra, skirt, neighbours: OnceLock::new(), longest_edge: OnceLock::new() })
     }
 
     /// The mesh.
@@ -209,6 +213,17 @@ impl PressureField {
         self.skirt
     }
 
+    /// The tetrahedron beyond a face of another one; `None` on the boundary of the mesh.
+    pub(crate) fn neighbour(&self, tetrahedron: u32, face: u8) -> Option<u32> {
+        let all = self.neighbours.get_or_init(|| neighbours(&self.mesh.tetrahedra));
+        Some(all[tetrahedron as usize][usize::from(face)]).filter(|&beyond| beyond != NO_NEIGHBOUR)
+    }
+
+    /// The longest edge of a triangle of the mesh's boundary, metres.
+    pub(crate) fn longest_edge(&self) -> f64 {
+        *self.longest_edge.get_or_init(|| self.mesh.boundary().longest_edge())
+    }
+
     /// Bytes of memory held by the field, its mesh included.
     pub fn memory(&self) -> usize {
         self.mesh.vertices.capacity() * size_of::<Vector3<f64>>()
@@ -216,5 +231,6 @@ impl PressureField {
             + self.extent.capacity() * size_of::<f64>()
             + self.tetrahedra.capacity() * size_of::<TetrahedronField>()
             + self.hierarchy.memory()
+            + self.neighbours.get().map_or(0, |all| all.capacity() * size_of::<[u32; 4]>())
     }
 }

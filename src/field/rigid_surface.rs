@@ -28,6 +28,7 @@ pub struct RigidSurface {
     origin: Origin,
     /// Its size relative to that of the shape.
     scale: f64,
+    longest_edge: f64,
     /// The hull, made when it is first asked for.
     hull: OnceLock<Result<ConvexShape, MeshError>>,
 }
@@ -40,7 +41,8 @@ impl RigidSurface {
             // A rigid triangle is there at every pressure.
             points.extend(mesh.triangles[i].map(|k| (mesh.vertices[k as usize], f64::NAN)));
         });
-        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, hull: OnceLock::new() }
+        let longest_edge = mesh.longest_edge();
+        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, longest_edge, hull: OnceLock::new() }
     }
 
     /// A rigid surface whose mesh stands for a shape. Between two rigid bodies spheres, capsules and cylinders
@@ -53,6 +55,11 @@ impl RigidSurface {
     /// rigid bodies what it is, and not its mesh: the plate around a hole has no end there.
     pub fn of_revolved(body: Revolved, mesh: SurfaceMesh) -> Self {
         Self { origin: Origin::Revolved(body), ..Self::new(mesh) }
+    }
+
+    /// The longest edge of a triangle, metres.
+    pub(crate) fn longest_edge(&self) -> f64 {
+        self.longest_edge
     }
 
     /// The surface with other vertices.

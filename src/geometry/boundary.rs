@@ -15,6 +15,8 @@ pub(super) struct FaceRecord {
     pub key: [u32; 3],
     /// The tetrahedron that the face belongs to.
     pub tetrahedron: u32,
+    /// Its number there.
+    pub face: u8,
     /// The face as seen from outside of its tetrahedron.
     pub outward: [u32; 3],
 }
@@ -23,11 +25,11 @@ pub(super) struct FaceRecord {
 pub(super) fn sorted_faces(tetrahedra: &[[u32; 4]]) -> Vec<FaceRecord> {
     let mut faces = Vec::with_capacity(4 * tetrahedra.len());
     for (index, &tetrahedron) in tetrahedra.iter().enumerate() {
-        for face in TETRAHEDRON_FACES {
-            let outward = face.map(|vertex| tetrahedron[vertex]);
+        for (face, corners) in TETRAHEDRON_FACES.iter().enumerate() {
+            let outward = corners.map(|vertex| tetrahedron[vertex]);
             let mut key = outward;
             key.sort_unstable();
-            faces.push(FaceRecord { key, tetrahedron: index as u32, outward });
+            faces.push(FaceRecord { key, tetrahedron: index as u32, face: face as u8, outward });
         }
     }
     faces.sort_unstable();
@@ -45,6 +47,21 @@ pub(crate) fn boundary_faces(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 3]> {
     boundary.sort_unstable_by_key(|face| (face.tetrahedron, face.key));
     boundary.into_iter().map(|face| face.outward).collect()
 }
+
+/// For each face of each tetrahedron the tetrahedron beyond it; [`NO_NEIGHBOUR`] on the boundary.
+pub(crate) fn neighbours(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 4]> {
+    let mut neighbours = vec![[NO_NEIGHBOUR; 4]; tetrahedra.len()];
+    for run in sorted_faces(tetrahedra).chunk_by(|a, b| a.key == b.key) {
+        if let [a, b] = run {
+            neighbours[a.tetrahedron as usize][usize::from(a.face)] = b.tetrahedron;
+            neighbours[b.tetrahedron as usize][usize::from(b.face)] = a.tetrahedron;
+        }
+    }
+    neighbours
+}
+
+/// No tetrahedron.
+pub(crate) const NO_NEIGHBOUR: u32 = u32::MAX;
 
 impl<T: Scalar> VolumeMesh<T> {
     /// The boundary of a volume mesh as a surface mesh: interior vertices are left out, the others

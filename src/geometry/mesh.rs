@@ -46,6 +46,15 @@ impl<T: Scalar> SurfaceMesh<T> {
 }
 
 impl SurfaceMesh {
+    /// The longest edge of a triangle, metres; 0 without any.
+    pub(crate) fn longest_edge(&self) -> f64 {
+        let edges = (0..self.triangles.len()).flat_map(|i| {
+            let [a, b, c] = self.corners(i);
+            [a - b, b - c, c - a]
+        });
+        edges.fold(0.0_f64, |longest, edge| longest.max(edge.norm()))
+    }
+
     /// Multiplies the coordinates by factors, which may be negative: a mirrored mesh faces outward too.
     pub(crate) fn stretch(&mut self, factors: &Vector3<f64>) {
         self.vertices.iter_mut().for_each(|v| v.component_mul_assign(factors));

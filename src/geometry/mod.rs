@@ -27,7 +27,7 @@ mod validate;
 mod write;
 
 pub(crate) use boundary::TETRAHEDRON_FACES;
-pub(crate) use boundary::{VertexPlace, boundary_faces, vertex_places};
+pub(crate) use boundary::{NO_NEIGHBOUR, VertexPlace, boundary_faces, neighbours, vertex_places};
 pub(crate) use convex_shape::{ConvexHull, ConvexShape};
 pub(crate) use dissection::dissection_order;
 pub use error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
@@ -35,7 +35,7 @@ pub(crate) use mass_properties::{Moments, Solid};
 pub(crate) use mesh::tetrahedron_volume;
 pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
-pub(crate) use quadrature::{TrianglePoint, triangle_rule};
+pub(crate) use quadrature::{LARGEST_TRIANGLE_RULE, TrianglePoint, triangle_rule};
 pub use read::ReadMeshError;
 pub use revolved::Revolved;
 pub(crate) use revolved::{Profile, Ring, Wall};

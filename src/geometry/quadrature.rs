@@ -19,6 +19,9 @@ const fn orbit(a: f64, b: f64, weight: f64) -> [TrianglePoint; 3] {
     [point([a, b, b], weight), point([b, a, b], weight), point([b, b, a], weight)]
 }
 
+/// Most points of a rule.
+pub(crate) const LARGEST_TRIANGLE_RULE: usize = 7;
+
 const CENTROID: f64 = 1.0 / 3.0;
 
 static DEGREE_1: [TrianglePoint; 1] = [point([CENTROID; 3], 1.0)];
@@ -34,7 +37,7 @@ static DEGREE_4: [TrianglePoint; 6] = {
 
 /// Radon 1948; Dunavant 1985, Table II, degree 5. The coordinates are (6 ± √15)/21 and the weights
 /// (155 ± √15)/1200.
-static DEGREE_5: [TrianglePoint; 7] = {
+static DEGREE_5: [TrianglePoint; LARGEST_TRIANGLE_RULE] = {
     let [a, b, c] = orbit(0.05971587178976982, 0.4701420641051151, 0.1323941527885062);
     let [d, e, f] = orbit(0.7974269853530873, 0.10128650732345634, 0.12593918054482714);
     [point([CENTROID; 3], 0.225), a, b, c, d, e, f]

@@ -145,7 +145,7 @@ fn check_settings(contact: &ContactSettings) -> Result<(), ModelError> {
         let good = length > 0.0 && length.is_finite();
         check_value("the contact's bristle_length", length, good, "positive and finite")?;
     }
-    let order = contact.quadrature_order;
+    let order = contact.quadrature_order.unwrap_or(1);
     let good = (1..=5).contains(&order);
     check_value("the contact's quadrature_order", f64::from(order), good, "1, 2, 3, 4 or 5")
 }

@@ -31,6 +31,7 @@ pub(crate) use velocity_level::StepForces;
 pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, StepTiming, VelocityLevel};
 
 use error_control::{Scratch, Search};
+use real_parts::RealParts;
 use runge_kutta::Tableau;
 
 use crate::contact::ContactModel;
@@ -150,6 +151,9 @@ pub struct StepWorkspace<T = f64> {
     velocity_level: velocity_level::Workspace,
     balance: velocity_level::Balance<T>,
     complementarity: complementarity::Memory,
+    /// Of velocity-level steps, whether they land.
+    real: RealParts,
+    after: State,
     /// Of error-controlled steps: states within them, and the search for the lengths of substeps.
     substeps: Scratch<T>,
     search: Option<Box<Search>>,
@@ -165,6 +169,8 @@ impl<T: Scalar> Default for StepWorkspace<T> {
             velocity_level: velocity_level::Workspace::default(),
             balance: velocity_level::Balance::default(),
             complementarity: complementarity::Memory::default(),
+            real: RealParts::default(),
+            after: State::default(),
             substeps: Scratch::default(),
             search: None,
         }
@@ -299,14 +305,47 @@ impl Integrator {
         after: &mut State<T>,
     ) -> Result<(), StepError> {
         self.check(step)?;
-        let Self::ErrorControlled(control) = self else {
-            workspace.leave_search();
-            return self.fixed_step_into(step, workspace, after);
+        let control = match self {
+            Self::ErrorControlled(control) => control,
+            fixed => {
+                workspace.leave_search();
+                fixed.fixed_step_into(step, workspace, after)?;
+                match fixed.landing(step, workspace, after) {
+                    Some(landing) => landing,
+                    None => return Ok(()),
+                }
+            }
         };
         let mut search = workspace.search.take().unwrap_or_default();
         let outcome = control.step_into(step, &mut search, workspace, after);
         workspace.search = Some(search);
-        outcome
+        match outcome {
+            // Where a part does not converge, the whole step, which has, stays.
+            Err(_) if !self.is_error_controlled() => {
+                workspace.leave_search();
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// What a velocity-level step becomes where it lands without having foreseen it: the last step of the workspace, which
+    /// led to the state `after`.
+    fn landing<T: Scalar>(
+        self,
+        step: &StepProblem<'_, T>,
+        workspace: &mut StepWorkspace<T>,
+        after: &State<T>,
+    ) -> Option<ErrorControlled> {
+        let Self::VelocityLevel(method) = self else { return None };
+        if step.model.pairs.is_empty() {
+            return None;
+        }
+        let StepWorkspace { velocity_level, real, after: of_after, .. } = workspace;
+        let (model, state) = real.of(step.model, step.state);
+        after.write_real(of_after);
+        velocity_level.unforeseen(model, state, of_after, step.length().real())?;
+        Some(ErrorControlled::landing(method))
     }
 
     /// [`Self::step_into`] of a step whose error is not controlled; such a step is not taken.

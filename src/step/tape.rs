@@ -7,7 +7,7 @@ use super::jacobian_by_duals::{by_steps_in_duals, jacobian_by_duals};
 use super::step_point::StepPoint;
 use super::velocity_level::BalanceTape;
 use super::{
-    Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, complementarity, radau, runge_kutta,
+    ErrorControlled, Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, complementarity, radau, runge_kutta,
     semi_implicit_euler,
 };
 use crate::multibody::{DifferentiatedModel, ForcesIn, State};
@@ -60,14 +60,32 @@ impl Integrator {
         workspace: &mut StepWorkspace,
         tape: &mut Tape,
     ) -> Result<State, StepError> {
+        if let Self::ErrorControlled(control) = self {
+            self.check(step)?;
+            return tape.write_substeps(control, step, differentiated, workspace);
+        }
+        let after = self.fixed_step_taped(step, differentiated, workspace, tape)?;
+        match self.landing(step, workspace, &after) {
+            None => Ok(after),
+            Some(landing) => match tape.write_substeps(landing, step, differentiated, workspace) {
+                // Where a part does not converge, the whole step, which has, stays.
+                Err(_) => self.fixed_step_taped(step, differentiated, workspace, tape),
+                outcome => outcome,
+            },
+        }
+    }
+
+    /// [`Self::step_taped`] of a step whose error is not controlled; such a step is not taken.
+    pub(super) fn fixed_step_taped(
+        self,
+        step: &StepProblem<'_>,
+        differentiated: &DifferentiatedModel<'_>,
+        workspace: &mut StepWorkspace,
+        tape: &mut Tape,
+    ) -> Result<State, StepError> {
         self.check(step)?;
         tape.start(self, step);
         let mut after = State::default();
-        if let Self::ErrorControlled(control) = self {
-            after = tape.substeps.write(control, step, differentiated, workspace)?;
-            tape.after.assign(&after);
-            return Ok(after);
-        }
         workspace.leave_search();
         let StepWorkspace { forces, semi_implicit_euler, runge_kutta, velocity_level, balance, .. } =
             workspace;
@@ -131,6 +149,12 @@ impl Integrator {
         if let Self::VelocityLevel(method) = self {
             let at = StepPoint::new(step, after, differentiated);
             method.find_again(&at, &mut workspace.velocity_level)?;
+            let StepWorkspace { velocity_level, balance, after: moved, .. } = workspace;
+            if !velocity_level.leads_to(step, after, balance, moved) {
+                let landing = ErrorControlled::landing(method);
+                tape.write_substeps(landing, step, differentiated, workspace)?;
+                return Ok(());
+            }
         }
         tape.finish(step, after, differentiated, workspace)
     }
@@ -146,6 +170,20 @@ impl Tape {
         step.model.complete(&mut self.before);
         self.kept = false;
         self.by_places.clear();
+    }
+
+    /// Becomes the tape of a step that is made of substeps; returns the state after it.
+    fn write_substeps(
+        &mut self,
+        control: ErrorControlled,
+        step: &StepProblem<'_>,
+        differentiated: &DifferentiatedModel<'_>,
+        workspace: &mut StepWorkspace,
+    ) -> Result<State, StepError> {
+        self.start(Integrator::ErrorControlled(control), step);
+        let after = self.substeps.write(control, step, differentiated, workspace)?;
+        self.after.assign(&after);
+        Ok(after)
     }
 
     /// Writes down the outcome of the step that the workspace has just taken.

@@ -137,7 +137,7 @@ fn settings() -> impl Strategy<Value = ContactSettings> {
                 friction_regularization: friction,
                 stiction_velocity: f64::powf(10.0, stiction),
                 bristle_length: None,
-                quadrature_order: order,
+                quadrature_order: Some(order),
                 law: None,
             }
         })

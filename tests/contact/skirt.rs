@@ -138,7 +138,7 @@ fn a_skirt_of_no_thickness_changes_no_bit() {
 
 #[test]
 fn the_force_is_the_slope_of_the_energy() {
-    let settings = ContactSettings { quadrature_order: 5, ..Default::default() };
+    let settings = ContactSettings { quadrature_order: Some(5), ..Default::default() };
     for (name, a, b, turn, touch, _) in pairs() {
         let (a, b) = (skirted(&a), skirted(&b));
         for gap in [0.4 * SKIRT, 0.05 * SKIRT, -0.7 * SKIRT, -3.0 * SKIRT] {

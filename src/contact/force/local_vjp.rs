@@ -15,7 +15,7 @@ use crate::contact::pair::query::Roles;
 use crate::contact::settings::{ContactSettings, DissipationModel};
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::{FIRST_OF_F, Polygon};
-use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent};
+use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent, series_slopes};
 use crate::contact::surface::search::{Elements, for_each_known_polygon, for_each_polygon};
 use crate::contact::surface::shape_vjp::{PolygonShape, ShapeTerms};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
@@ -149,17 +149,18 @@ impl Pass<'_> {
         let gradients = Gradients::new(self.roles, found, equilibrium);
         let gradient_f = &equilibrium.pressure.gradient;
         // The gradients along the normal enter the strain-rate form.
-        let by_series = match self.settings.dissipation_model {
+        let by_along = match self.settings.dissipation_model {
             DissipationModel::HuntCrossley => {
                 self.sum.parameters.dissipation += by_dissipation;
-                0.0
+                [0.0; 2]
             }
             DissipationModel::StrainRate => {
                 self.sum.parameters.dissipation += by_dissipation * polygon.gradient_in_series();
-                by_dissipation * self.law.strain_rate()
+                let by_series = by_dissipation * self.law.strain_rate();
+                series_slopes(polygon.gradient_o, polygon.gradient_f).map(|slope| slope * by_series)
             }
         };
-        let by_gradients = by.through_gradients(polygon, equilibrium, by_series);
+        let by_gradients = by.through_gradients(polygon, equilibrium, by_along);
         let mut shape = match &mut self.shape {
             Some(terms) => Some((PolygonShape::new(self.roles, found, equilibrium, terms), terms)),
             None => None,

@@ -55,7 +55,7 @@ pub struct ContactFace<T = f64> {
 
 /// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
 pub(crate) fn fan_rule<T>(settings: &ContactSettings<T>) -> &'static [TrianglePoint] {
-    triangle_rule(settings.quadrature_order.clamp(1, 5)).unwrap_or(&[])
+    triangle_rule(settings.quadrature_order.unwrap_or(2).clamp(1, 5)).unwrap_or(&[])
 }
 
 /// Calls `visit(x, p, a)` with every quadrature point of a polygon: position, undamped pressure

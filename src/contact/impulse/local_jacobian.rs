@@ -8,7 +8,7 @@
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 use crate::contact::force::local_jacobian::{
-    ByGeometry, DIRECTIONS, Dual, differentiated_width, set_moving_vertices, set_turning_plane,
+    ByGeometry, DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O, differentiated_width, set_moving_vertices, set_turning_plane,
 };
 use crate::contact::force::one_sided::{depth, one_sided_by_geometry};
 use crate::contact::force::skirt_onset::onset;
@@ -17,6 +17,8 @@ use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
+use crate::contact::impulse::column::{Columns, End, face_gradient};
+use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::bristles::{Deflection, DeflectionJacobian, PatchSums};
 use crate::contact::impulse::face_friction::{FaceFriction, SlipBefore};
 use crate::contact::impulse::face_velocity::split;
@@ -24,7 +26,7 @@ use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effecti
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
-    normal_gradient, one_point,
+    counts, end_plane,
 };
 use crate::contact::impulse::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
 use crate::contact::impulse::simd::with_registers;
@@ -36,6 +38,9 @@ use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::vertex_planes::Gradients;
 use crate::contact::surface::workspace::Workspace;
+use crate::field::LinearFunction;
+use crate::geometry::LARGEST_TRIANGLE_RULE;
+use crate::scalar::lift_vector;
 use crate::spatial::{SpatialVelocity, cross_matrix};
 
 /// The derivatives of the impulse on O about F's origin, in F's frame; rows torque, then force.
@@ -87,7 +92,7 @@ pub(crate) struct PairImpulse<'a> {
 struct FacePoints {
     polygon: SurfacePolygon<Dual>,
     real: SurfacePolygon<f64>,
-    points: [FacePoint; MAX_VERTICES],
+    points: [FacePoint; MOST_POINTS],
     count: usize,
 }
 
@@ -97,7 +102,7 @@ impl FacePoints {
         Self {
             polygon: SurfacePolygon::empty(),
             real: SurfacePolygon::empty(),
-            points: [(Vector3::new(zero, zero, zero), zero, zero); MAX_VERTICES],
+            points: [(Vector3::new(zero, zero, zero), zero, zero); MOST_POINTS],
             count: 0,
         }
     }
@@ -108,26 +113,27 @@ impl FacePoints {
         &mut self,
         roles: &Roles<f64>,
         (found, equilibrium): &FoundPolygon,
-        surface: SurfaceRepresentation,
+        rule: &FaceRule,
     ) -> f64 {
         self.real.set_real(found, equilibrium);
-        let fan = Fan::new(&self.real, surface);
+        let fan = Fan::new(&self.real, rule.surface);
         let gradients = Gradients::new(roles, found, equilibrium);
         if fan.has_centroid {
             let face = moving_face(&gradients, found, equilibrium, &fan);
-            match surface {
+            match rule.surface {
                 SurfaceRepresentation::Polygons => {
                     self.points[0] = face;
                     self.count = 1;
                 }
                 SurfaceRepresentation::Triangles => {
                     set_moving_vertices(&gradients, found, equilibrium, &mut self.polygon);
-                    moving_triangles(&self.polygon, &equilibrium.normal, &fan, &face, &mut self.points);
-                    self.count = found.len;
+                    let moving = (&self.polygon, &face);
+                    self.count =
+                        moving_triangles(moving, &equilibrium.normal, &fan, rule.points, &mut self.points);
                 }
             }
         } else {
-            self.set_sliver(&gradients, found, equilibrium, surface);
+            self.set_sliver(&gradients, found, equilibrium, rule);
         }
         fan.area
     }
@@ -139,17 +145,50 @@ impl FacePoints {
         gradients: &Gradients,
         found: &Polygon,
         equilibrium: &Equilibrium,
-        surface: SurfaceRepresentation,
+        rule: &FaceRule,
     ) {
         let Self { polygon, points, count, .. } = self;
         set_moving_vertices(gradients, found, equilibrium, polygon);
-        let fan = Fan::new(polygon, surface);
+        let fan = Fan::new(polygon, rule.surface);
         *count = 0;
-        for_each_point(polygon, &fan, surface, one_point(), |x, p, area| {
+        for_each_point(polygon, &fan, rule.surface, rule.points, |x, p, area| {
             points[*count] = (*x, p, area);
             *count += 1;
         });
     }
+}
+
+/// Most points of a polygon: those of all triangles of its fan by the largest rule.
+const MOST_POINTS: usize = MAX_VERTICES * LARGEST_TRIANGLE_RULE;
+
+/// How far the pressures of O and F fall below zero in skirts, with the derivatives with respect to the geometry.
+fn moving_skirts(roles: &Roles<f64>) -> [Dual; 2] {
+    [(roles.o, LOG_MODULUS_O), (roles.f, LOG_MODULUS_F)].map(|(c, direction)| {
+        let mut lowest = Dual::from(c.skirt_pressure());
+        lowest.eps[direction] = lowest.re;
+        lowest
+    })
+}
+
+/// The barycentric coordinate that vanishes at the end of a column in O (0) or in F (1), in F's frame, with its
+/// derivatives with respect to the geometry.
+#[inline(never)]
+fn moving_end(roles: &Roles<f64>, columns: &Columns, side: usize, end: End) -> LinearFunction<Dual> {
+    let plane = end_plane(roles, columns, side, end);
+    let mut moving =
+        LinearFunction { gradient: lift_vector(&plane.gradient), offset: Dual::from(plane.offset) };
+    if side == 0 {
+        // It turns with O about F's origin, and is carried by it.
+        let g = &plane.gradient;
+        let turned = [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| axis.cross(g));
+        for k in 0..3 {
+            for row in 0..3 {
+                moving.gradient[row].eps[k] = turned[k][row];
+            }
+            moving.offset.eps[3 + k] = -g[k];
+        }
+    }
+    moving
 }
 
 /// What a pass over the faces gathers for bristles.
@@ -256,28 +295,35 @@ impl PairImpulse<'_> {
         let traction = TractionLaw::new(roles, settings.contact);
         let lambda = &patch.inverse_inertia;
         let width = differentiated_width(roles);
+        let (rule, filter) = (FaceRule::new(&roles.parts, settings.contact), settings.contact.face_filter);
+        let lowest = moving_skirts(roles);
         let (mut surface_area, mut faces) = (0.0, FacePoints::none());
         let mut indices = patch.contacts.clone();
         for polygon in &contacts.polygons[patch.polygons.clone()] {
             set_turning_plane(&mut faces.polygon, &polygon.1);
-            let Some(gradient) = normal_gradient(&faces.polygon, settings.contact.face_filter) else {
+            if !counts(&faces.polygon, filter) {
                 continue;
-            };
+            }
+            let columns = Columns::new(roles, &roles.x_fo, &polygon.0, &polygon.1.normal, filter);
             // What the dissipation is proportional to, in the strain-rate form.
+            let gradient = faces.polygon.gradient_in_series();
             let (dissipation, per_parameter) = match settings.contact.dissipation_model {
                 DissipationModel::HuntCrossley => (Dual::from(traction.pair().dissipation), 1.0),
                 DissipationModel::StrainRate => (gradient * traction.strain_rate(), gradient.re),
             };
-            surface_area += faces.set(roles, polygon, settings.contact.surface);
-            for (point, p, area) in &faces.points[..faces.count] {
-                let (p, slope) = onset(*p, width);
+            surface_area += faces.set(roles, polygon, &rule);
+            for (point, of_fields, area) in &faces.points[..faces.count] {
+                let (p, slope) = onset(*of_fields, width);
                 if area.re <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
                     continue;
                 }
                 let Some(index) = indices.next() else { break };
                 let (x, n) = (&(contacts.position[index] + patch.origin), &contacts.normal[index]);
                 let constants = &contacts.constants[index];
-                let (load, stiffness) = (p * *area, gradient * slope * *area);
+                let end = |side, end| moving_end(roles, &columns, side, end);
+                let of_face =
+                    face_gradient(&faces.polygon, &columns.ends(x), end, (point, *of_fields), &lowest);
+                let (load, stiffness) = (p * *area, of_face.series * slope * *area);
                 let v = after.translational + cross(&after.rotational, x);
                 let (v_n, mut v_t) = split(&v, n);
                 if let Some(bristles) = bristles {

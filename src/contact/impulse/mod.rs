@@ -3,8 +3,10 @@
 
 mod arguments;
 pub(in crate::contact) mod bristles;
+mod column;
 pub(in crate::contact) mod cost;
 mod face_friction;
+mod face_rule;
 mod face_velocity;
 pub(in crate::contact) mod friction_direction;
 mod glide;
@@ -21,4 +23,5 @@ pub(in crate::contact) mod point_contacts;
 pub(in crate::contact) mod polygon_motion;
 pub(in crate::contact) mod shape_vjp;
 pub(in crate::contact) mod simd;
+mod stored;
 pub(in crate::contact) mod world_jacobian;

@@ -3,8 +3,9 @@
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::bristles::PatchSums;
+use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::point_contacts::{
-    DiscretePatch, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, normal_gradient, one_point,
+    DiscretePatch, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, counts,
 };
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::ContactSettings;
@@ -20,17 +21,17 @@ pub(crate) fn patch_sums<T: Scalar>(
     polygons: &[FoundPolygon],
     after: &SpatialVelocity<T>,
 ) -> PatchSums<T> {
-    let surface = settings.surface;
+    let rule = FaceRule::new(&roles.parts, settings);
     let (width, _) = roles.onset_width();
     let mut sums = PatchSums::zero();
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
-        if normal_gradient(&polygon, settings.face_filter).is_none() {
+        if !counts(&polygon, settings.face_filter) {
             continue;
         }
-        let fan = Fan::new(&polygon, surface);
-        for_each_point(&polygon, &fan, surface, one_point(), |x, p, a| {
+        let fan = Fan::new(&polygon, rule.surface);
+        for_each_point(&polygon, &fan, rule.surface, rule.points, |x, p, a| {
             let (p, slope) = onset(p, width);
             if a.real() > SMALLEST_AREA && slope.real() > SMALLEST_ONSET {
                 sums.add_face(p * a, x, &polygon.normal, after);

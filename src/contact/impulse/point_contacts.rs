@@ -1,8 +1,7 @@
 //! A contact surface as a set of compliant point contacts over a time step (Masterjohn §IV).
 //!
-//! Each face becomes one point contact at its centroid, with the elastic force A p and the
-//! stiffness k = g A, where g is the two fields' gradient in series along the normal
-//! (Masterjohn eq. 23; 0 where the pressure does not grow along the normal). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
+//! Each point of a face becomes a point contact, with the elastic force A p and the stiffness k = A g of its column
+//! (see [`crate::contact::impulse::column`]). Where bodies have skirts the pressure that acts is [`onset`] of the fields'
 //! and g is multiplied by its slope. The surface and its contacts are those of the start of the step; only
 //! the velocity at its end is unknown. All of it is expressed in F's frame (see
 //! [`crate::contact::pair::query`]), and wrenches act on O about F's origin, those of a [`DiscretePatch`] about a
@@ -16,6 +15,8 @@ use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::bristles::{BristleLaw, Deflection, slip_shift};
+use crate::contact::impulse::column::{Columns, End, face_gradient};
+use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
 use crate::contact::impulse::law_of_four::Regularization;
@@ -25,11 +26,11 @@ use crate::contact::settings::{ContactSettings, FaceFilter};
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::Polygon;
 use crate::contact::surface::search::for_each_polygon;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, moved, tetrahedron_planes};
 use crate::contact::surface::workspace::Workspace;
-use crate::contact::{ContactModel, SurfaceRepresentation};
-use crate::geometry::{TrianglePoint, triangle_rule};
-use crate::scalar::Scalar;
+use crate::contact::ContactModel;
+use crate::field::LinearFunction;
+use crate::scalar::{Scalar, real_vector};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 
 /// Faces of at most this area in m² are left out (as in Drake).
@@ -156,20 +157,12 @@ pub(crate) struct DiscretePatch {
     pub aligned: bool,
 }
 
-/// One point per face: the rule of order 1 on triangles.
-pub(crate) fn one_point() -> &'static [TrianglePoint] {
-    triangle_rule(1).unwrap_or(&[])
-}
-
-/// The two fields' gradient in series along a polygon's normal.
-///
-/// Where one of them does not grow there it is 0: the face bears the load A p that it bears in the continuous
-/// model, and no stiffness. A box that lies flat has such faces, where its lateral elements reach the surface; with them
-/// the forces are continuous as it tilts. With [`FaceFilter::Drake`] they are left out, as Drake does and Masterjohn
-/// §IV-A says: `None`.
+/// Whether a polygon counts. All do but with [`FaceFilter::Drake`], which leaves out those along whose normal a field does
+/// not grow, as Drake does and Masterjohn §IV-A says. A box that lies flat has such faces, where its lateral elements reach
+/// the surface; with them the forces are continuous as it tilts.
 #[inline]
-pub(crate) fn normal_gradient<T: Scalar>(polygon: &SurfacePolygon<T>, filter: FaceFilter) -> Option<T> {
-    (filter == FaceFilter::None || polygon.fields_grow()).then(|| polygon.gradient_in_series())
+pub(in crate::contact) fn counts<T: Scalar>(polygon: &SurfacePolygon<T>, filter: FaceFilter) -> bool {
+    filter == FaceFilter::None || polygon.fields_grow()
 }
 
 /// The inverse effective mass w at a contact at `x`, 1/kg: ‖L Λ Lᵀ‖/3 with the velocity L = (−\[x\]× 1)
@@ -222,6 +215,22 @@ fn face_constants<T: Scalar>(
     FaceConstants { load: pressure * area, stiffness: gradient * area, dissipation, history }
 }
 
+/// The barycentric coordinate that vanishes at the end of a column in O (0) or in F (1), in F's frame.
+#[inline(never)]
+pub(in crate::contact) fn end_plane<T: Scalar>(
+    roles: &Roles<T>,
+    columns: &Columns,
+    side: usize,
+    end: End,
+) -> LinearFunction<T> {
+    let (c, pose) = [(roles.o, Some(&roles.x_fo)), (roles.f, None)][side];
+    let zero = LinearFunction { gradient: Vector3::zeros(), offset: T::from(0.0) };
+    let plane = columns.fields()[side].map_or(zero, |field| {
+        tetrahedron_planes(c, field, end.tetrahedron).barycentric[usize::from(end.face)]
+    });
+    pose.map_or(plane, |x_fo| moved(x_fo, &plane))
+}
+
 /// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
 /// of `pair` are those before the step, and so is the `deflection` of its bristles, which is not used where
 /// steps have none. `inverse_inertia` is asked for Λ, in F's frame and about its origin, by SAP alone.
@@ -259,6 +268,8 @@ pub(in crate::contact) fn contacts_of(
 ) -> Option<DiscretePatch> {
     let law = settings.law(traction.pair());
     let (width, _) = roles.onset_width();
+    let lowest = [roles.o, roles.f].map(|c| c.skirt_pressure());
+    let rule = FaceRule::new(&roles.parts, settings.contact);
     let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
     let mut aligned = false;
     let mut polygon = SurfacePolygon::empty();
@@ -266,23 +277,27 @@ pub(in crate::contact) fn contacts_of(
     let mut inverse_inertia = Some(inverse_inertia);
     for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
         polygon.set_real(found, equilibrium);
-        let Some(gradient) = normal_gradient(&polygon, settings.contact.face_filter) else {
+        if !counts(&polygon, settings.contact.face_filter) {
             return;
-        };
+        }
         if settings.model == ContactModel::Sap
             && let Some(inverse_inertia) = inverse_inertia.take()
         {
             lambda = inverse_inertia(roles);
         }
         let dissipation = traction.dissipation(&polygon);
-        let fan = Fan::new(&polygon, settings.contact.surface);
+        let fan = Fan::new(&polygon, rule.surface);
+        let columns =
+            Columns::new(roles, &roles.x_fo, found, &equilibrium.normal, settings.contact.face_filter);
         let before = contacts.position.len();
-        for_each_point(&polygon, &fan, settings.contact.surface, one_point(), |x, p, a| {
-            let (p, slope) = onset(p, width);
+        for_each_point(&polygon, &fan, rule.surface, rule.points, |x, of_fields, a| {
+            let (p, slope) = onset(of_fields, width);
             if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
                 return;
             }
-            let (n, gradient) = (&polygon.normal, gradient * slope);
+            let end = |side, end| end_plane(roles, &columns, side, end);
+            let own = face_gradient(&polygon, &columns.ends(x), end, (x, of_fields), &lowest);
+            let (n, gradient) = (&polygon.normal, own.series * slope);
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
             contacts.normal.push(*n);
@@ -339,24 +354,30 @@ pub(crate) fn discrete_impulse<T: Scalar>(
 ) -> SpatialForce<T> {
     let traction = TractionLaw::new(roles, settings.contact);
     let law = settings.law(traction.pair());
-    let surface: SurfaceRepresentation = settings.contact.surface;
     let (width, _) = roles.onset_width();
+    let lowest = [roles.o, roles.f].map(|c| c.skirt_pressure());
+    let rule = FaceRule::new(&roles.parts, settings.contact);
+    let x_fo = roles.x_fo.real();
     let mut sum = SpatialForce::zero();
     let mut polygon = SurfacePolygon::empty();
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
-        let Some(gradient) = normal_gradient(&polygon, settings.contact.face_filter) else {
+        if !counts(&polygon, settings.contact.face_filter) {
             continue;
-        };
+        }
         let dissipation = traction.dissipation(&polygon);
-        let fan = Fan::new(&polygon, surface);
+        let fan = Fan::new(&polygon, rule.surface);
+        let columns = Columns::new(roles, &x_fo, found, &equilibrium.normal, settings.contact.face_filter);
         let n = &polygon.normal;
-        for_each_point(&polygon, &fan, surface, one_point(), |x, p, a| {
-            let (p, slope) = onset(p, width);
+        for_each_point(&polygon, &fan, rule.surface, rule.points, |x, of_fields, a| {
+            let (p, slope) = onset(of_fields, width);
             if a.real() <= SMALLEST_AREA || slope.real() <= SMALLEST_ONSET {
                 return;
             }
-            let gradient = gradient * slope;
+            let end = |side, end| end_plane(roles, &columns, side, end);
+            let ends = columns.ends(&real_vector(x));
+            let own = face_gradient(&polygon, &ends, end, (x, of_fields), &lowest);
+            let gradient = own.series * slope;
             let model = settings.model;
             let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
             let constants = face_constants(model, &face, before, inverse_inertia);

@@ -9,14 +9,13 @@ use nalgebra::Vector3;
 
 use crate::contact::force::local_jacobian::{DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O};
 use crate::contact::surface::equilibrium::Equilibrium;
-use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon};
+use crate::contact::surface::polygon::{FIRST_OF_F, Polygon};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::vertex_planes::Gradients;
+use crate::geometry::TrianglePoint;
 
 /// Position, pressure of the fields, and area of a face.
 pub(in crate::contact) type FacePoint = (Vector3<Dual>, Dual, Dual);
-
-const THIRD: f64 = 1.0 / 3.0;
 
 /// A constraint whose gradient has less than this part of its length in the polygon's plane has no
 /// line in common with the plane.
@@ -111,18 +110,19 @@ pub(in crate::contact) fn moving_face(
     (point, Dual::new(fan.pressure, by_pressure), Dual::new(fan.area, area))
 }
 
-/// The centroids of a polygon's triangles around its own centroid, the fields' pressure there, and their
-/// areas, with their derivatives with respect to the geometry. The polygon has those of its vertices;
-/// `centroid` is [`moving_face`].
+/// The points of a rule on a polygon's triangles around its own centroid, the fields' pressure there, and the areas that they
+/// stand for, with their derivatives with respect to the geometry; returns how many there are. The polygon has those of its
+/// vertices; `centroid` is [`moving_face`].
 #[inline(always)]
 pub(in crate::contact) fn moving_triangles(
-    polygon: &SurfacePolygon<Dual>,
+    (polygon, centroid): (&SurfacePolygon<Dual>, &FacePoint),
     normal: &Vector3<f64>,
     fan: &Fan<f64>,
-    centroid: &FacePoint,
-    points: &mut [FacePoint; MAX_VERTICES],
-) {
+    rule: &[TrianglePoint],
+    points: &mut [FacePoint],
+) -> usize {
     let (x, p, _) = centroid;
+    let mut count = 0;
     for i in 0..polygon.len {
         let next = if i + 1 == polygon.len { 0 } else { i + 1 };
         let (from, to) = (&polygon.position[i], &polygon.position[next]);
@@ -131,8 +131,6 @@ pub(in crate::contact) fn moving_triangles(
         let arm = |of: &Vector3<Dual>| Vector3::new(of.x.re - x.x.re, of.y.re - x.y.re, of.z.re - x.z.re);
         let (by_from, by_to) = (cross(&arm(to), normal) * 0.5, cross(normal, &arm(from)) * 0.5);
         let mut area = [0.0; DIRECTIONS];
-        let mut position = [[0.0; DIRECTIONS]; 3];
-        let mut pressure = [0.0; DIRECTIONS];
         for (row, (x, (from, to))) in
             [(&x.x, (&from.x, &to.x)), (&x.y, (&from.y, &to.y)), (&x.z, (&from.z, &to.z))]
                 .into_iter()
@@ -140,24 +138,25 @@ pub(in crate::contact) fn moving_triangles(
         {
             let (by_from, by_to) = (by_from[row], by_to[row]);
             for d in 0..DIRECTIONS {
-                let (x, from, to) = (x.eps[d], from.eps[d], to.eps[d]);
-                area[d] += by_from * (from - x) + by_to * (to - x);
-                position[row][d] = (x + from + to) * THIRD;
+                area[d] += by_from * (from.eps[d] - x.eps[d]) + by_to * (to.eps[d] - x.eps[d]);
             }
         }
-        for d in 0..DIRECTIONS {
-            pressure[d] = (p.eps[d] + from_p.eps[d] + to_p.eps[d]) * THIRD;
+        for TrianglePoint { barycentric: [c, a, b], weight } in rule {
+            let mean = |x: &Dual, from: &Dual, to: &Dual| {
+                let by = std::array::from_fn(|d| x.eps[d] * c + from.eps[d] * a + to.eps[d] * b);
+                Dual::new(x.re * c + from.re * a + to.re * b, by)
+            };
+            let at = Vector3::new(
+                mean(&x.x, &from.x, &to.x),
+                mean(&x.y, &from.y, &to.y),
+                mean(&x.z, &from.z, &to.z),
+            );
+            let area = Dual::new(fan.triangle_area[i] * weight, area.map(|by| by * weight));
+            points[count] = (at, mean(p, from_p, to_p), area);
+            count += 1;
         }
-        let mean = |x: f64, from: f64, to: f64| x * THIRD + from * THIRD + to * THIRD;
-        let [by_x, by_y, by_z] = position;
-        let at = Vector3::new(
-            Dual::new(mean(x.x.re, from.x.re, to.x.re), by_x),
-            Dual::new(mean(x.y.re, from.y.re, to.y.re), by_y),
-            Dual::new(mean(x.z.re, from.z.re, to.z.re), by_z),
-        );
-        let p = Dual::new(mean(p.re, from_p.re, to_p.re), pressure);
-        points[i] = (at, p, Dual::new(fan.triangle_area[i], area));
     }
+    count
 }
 
 #[cfg(test)]
@@ -165,13 +164,13 @@ mod tests {
     use super::*;
     use crate::contact::force::local_jacobian::{set_moving_vertices, set_turning_plane};
     use crate::contact::force::wrench::for_each_point;
-    use crate::contact::impulse::point_contacts::one_point;
     use crate::contact::pair::query::{ContactPair, Roles};
     use crate::contact::settings::{FaceFilter, SurfaceRepresentation};
     use crate::contact::surface::search::for_each_polygon;
     use crate::contact::{Collider, ContactGeometry, Material, Workspace};
     use crate::field::{PressureField, RigidSurface, primitive_field};
-    use crate::geometry::Shape;
+    use crate::contact::surface::polygon::MAX_VERTICES;
+    use crate::geometry::{LARGEST_TRIANGLE_RULE, Shape, triangle_rule};
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
     use approx::assert_relative_eq;
     use std::sync::Arc;
@@ -232,11 +231,17 @@ mod tests {
                 if surface == SurfaceRepresentation::Polygons {
                     return visit(&moving, &[face]);
                 }
-                let mut points = [face; MAX_VERTICES];
-                moving_triangles(&moving, &equilibrium.normal, &fan, &face, &mut points);
-                visit(&moving, &points[..found.len]);
+                let mut points = [face; MAX_VERTICES * LARGEST_TRIANGLE_RULE];
+                let n = &equilibrium.normal;
+                let count = moving_triangles((&moving, &face), n, &fan, rule(), &mut points);
+                visit(&moving, &points[..count]);
             }
         });
+    }
+
+    /// Points that are not the centroids of triangles.
+    fn rule() -> &'static [TrianglePoint] {
+        triangle_rule(4).unwrap()
     }
 
     const BOTH: [SurfaceRepresentation; 2] =
@@ -256,7 +261,7 @@ mod tests {
                         polygon,
                         &fan,
                         surface,
-                        one_point(),
+                        rule(),
                         |expected, p_expected, a_expected| {
                             let (x, p, area) = points.next().unwrap();
                             let pairs = [

@@ -12,13 +12,15 @@ use crate::contact::impulse::arguments::{
     ARGUMENTS, DISSIPATION, FRICTION, HISTORY, LOAD, SQUARE, STIFFNESS, VELOCITY,
 };
 use crate::contact::impulse::bristles::PatchSums;
+use crate::contact::impulse::column::{Columns, face_gradient};
 use crate::contact::impulse::face_friction::FaceFriction;
+use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
 use crate::contact::impulse::local_jacobian::PairImpulse;
-use crate::contact::impulse::point_contacts::{SMALLEST_AREA, SMALLEST_ONSET, normal_gradient, one_point};
+use crate::contact::impulse::point_contacts::{SMALLEST_AREA, SMALLEST_ONSET, counts, end_plane};
 use crate::contact::settings::DissipationModel;
-use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent};
+use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent, series_slopes};
 use crate::contact::surface::shape_vjp::{PolygonShape, ShapeTerms};
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::vertex_planes::{Gradients, VertexPlanes};
@@ -28,8 +30,8 @@ use crate::spatial::SpatialForce;
 /// The derivatives of a number through the constants of one polygon's faces.
 #[derive(Default)]
 struct FaceCotangent {
-    /// With respect to the fields' gradient in series.
-    series: f64,
+    /// With respect to the gradients of O and of F along the normal.
+    along: [f64; 2],
     /// With respect to the width of the onset.
     width: f64,
 }
@@ -59,24 +61,28 @@ impl PairImpulse<'_> {
     ) {
         let Self { roles, settings, patch, contacts, .. } = *self;
         let traction = TractionLaw::new(roles, settings.contact);
-        let surface = settings.contact.surface;
+        let (rule, filter) = (FaceRule::new(&roles.parts, settings.contact), settings.contact.face_filter);
         let (width, width_is_of_o) = roles.onset_width();
+        let lowest = [roles.o, roles.f].map(|c| c.skirt_pressure());
         let mut indices = patch.contacts.clone();
         let (mut polygon, mut by) = (SurfacePolygon::empty(), PolygonCotangent::zero());
         let mut by_width = 0.0;
         terms.a_is_o = roles.a_is_o;
         for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
             polygon.set_real(found, equilibrium);
-            let Some(gradient) = normal_gradient(&polygon, settings.contact.face_filter) else {
+            if !counts(&polygon, filter) {
                 continue;
-            };
+            }
             let per_gradient = match settings.contact.dissipation_model {
                 DissipationModel::HuntCrossley => 0.0,
                 DissipationModel::StrainRate => traction.strain_rate(),
             };
-            let fan = Fan::new(&polygon, surface);
+            let fan = Fan::new(&polygon, rule.surface);
+            let columns = Columns::new(roles, &roles.x_fo, found, &equilibrium.normal, filter);
+            let mut shape = PolygonShape::new(roles, found, equilibrium, terms);
+            let own_slopes = series_slopes(polygon.gradient_o, polygon.gradient_f);
             let mut sums = FaceCotangent::default();
-            by.set(&polygon, &fan, surface, one_point(), |x, p, area| {
+            by.set(&polygon, &fan, rule.surface, rule.points, |x, p, area| {
                 let none = PointCotangent {
                     position: Vector3::zeros(),
                     normal: Vector3::zeros(),
@@ -90,24 +96,44 @@ impl PairImpulse<'_> {
                     return none;
                 }
                 let Some(index) = indices.next() else { return none };
-                let point = of_face(index, x);
+                let mut point = of_face(index, x);
                 let by_load = point.by_argument[LOAD];
                 let by_stiffness = point.by_argument[STIFFNESS];
-                sums.series += by_stiffness * slope.re * area + point.by_argument[DISSIPATION] * per_gradient;
+                let ends = columns.ends(x);
+                let end = |side, end| end_plane(roles, &columns, side, end);
+                let of_columns = face_gradient(&polygon, &ends, end, (x, p), &lowest);
+                let slopes = series_slopes(of_columns.o, of_columns.f);
+                let mut by_fields = 0.0;
+                for side in 0..2 {
+                    let by_gradient = by_stiffness * slope.re * area * slopes[side];
+                    sums.along[side] += own_slopes[side] * point.by_argument[DISSIPATION] * per_gradient;
+                    let (Some(mean), Some(at)) = (of_columns.means[side], ends[side]) else {
+                        sums.along[side] += by_gradient;
+                        continue;
+                    };
+                    // The coordinate that vanishes at the end falls by g·n in O, which the column leaves against n.
+                    let g = end(side, at).gradient;
+                    let by_rate = by_gradient * mean.by_rate * if side == 0 { 1.0 } else { -1.0 };
+                    let by_height = by_gradient * mean.by_height;
+                    by_fields += by_gradient * mean.by_pressure;
+                    point.by_normal += g * by_rate;
+                    point.by_position += g * by_height;
+                    let by_end = (&(polygon.normal * by_rate), by_height);
+                    shape.add_end(side == 0, at.tetrahedron, x, &g, by_end, terms);
+                }
                 let by_acting = by_load * area + point.by_pressure;
-                let by_slope = by_stiffness * gradient * area;
+                let by_slope = by_stiffness * of_columns.series * area;
                 sums.width += by_acting * acting.eps[1] + by_slope * slope.eps[1];
                 PointCotangent {
                     position: point.by_position,
                     normal: point.by_normal,
-                    pressure: by_acting * acting.eps[0] + by_slope * slope.eps[0],
-                    area: by_load * acting.re + by_stiffness * gradient * slope.re,
+                    pressure: by_acting * acting.eps[0] + by_slope * slope.eps[0] + by_fields,
+                    area: by_load * acting.re + by_stiffness * of_columns.series * slope.re,
                 }
             });
             by_width += sums.width;
             let gradients = Gradients::new(roles, found, equilibrium);
-            let mut shape = PolygonShape::new(roles, found, equilibrium, terms);
-            shape.add_gradients(&by.through_gradients(&polygon, equilibrium, sums.series));
+            shape.add_gradients(&by.through_gradients(&polygon, equilibrium, sums.along));
             for i in 0..polygon.len {
                 let planes = VertexPlanes::new(&gradients, found, i);
                 let by_position = by.position[i] + equilibrium.pressure.gradient * by.pressure[i];

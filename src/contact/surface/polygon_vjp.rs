@@ -95,19 +95,19 @@ impl PolygonCotangent {
         fan_vjp(polygon, fan, &by_centroid, by_mean_pressure, by_area, self);
     }
 
-    /// The derivatives with respect to the fields' gradients, through the normal and through the gradient
-    /// in series along it (see [`SurfacePolygon::gradient_in_series`]), whose derivative is `by_series`.
+    /// The derivatives with respect to the fields' gradients, through the normal and through those of O and of F along it,
+    /// whose derivatives are `by_along`.
     #[inline(always)]
     pub fn through_gradients(
         &self,
         polygon: &SurfacePolygon<f64>,
         equilibrium: &Equilibrium,
-        by_series: f64,
+        by_along: [f64; 2],
     ) -> GradientCotangent {
         let gradient_f = &equilibrium.pressure.gradient;
         let (mut of_o, mut of_f, mut normal) = (Vector3::zeros(), Vector3::zeros(), self.normal);
-        if by_series != 0.0 {
-            let [by_o, by_f] = series_slopes(polygon).map(|slope| slope * by_series);
+        if by_along != [0.0; 2] {
+            let [by_o, by_f] = by_along;
             if let Some(gradient_o) = &equilibrium.gradient_o {
                 of_o += polygon.normal * by_o;
                 normal += gradient_o * by_o;
@@ -137,11 +137,10 @@ pub(in crate::contact) struct GradientCotangent {
     pub normal: Vector3<f64>,
 }
 
-/// The slopes of the gradients in series (see [`SurfacePolygon::gradient_in_series`]) by those of
+/// The slopes of the gradients in series (see [`gradient_in_series`](super::surface_polygon::gradient_in_series)) by those of
 /// O and of F.
-fn series_slopes(polygon: &SurfacePolygon<f64>) -> [f64; 2] {
-    let f = polygon.gradient_f;
-    match polygon.gradient_o {
+pub(in crate::contact) fn series_slopes(o: Option<f64>, f: f64) -> [f64; 2] {
+    match o {
         Some(o) if o > 0.0 && f > 0.0 => {
             let sum = o + f;
             [(f / sum) * (f / sum), (o / sum) * (o / sum)]

@@ -296,6 +296,30 @@ impl<'a> PolygonShape<'a> {
         self.f.add_point(x, pressure, by_f, &of_f);
     }
 
+    /// Adds the derivatives through the barycentric coordinate of another tetrahedron of O, or of F, which a line along the
+    /// normal from `x` leaves the body through: with respect to the coordinate's gradient, which is `gradient`, and to its
+    /// value at `x`.
+    pub fn add_end(
+        &self,
+        of_o: bool,
+        tetrahedron: u32,
+        x: &Vector3<f64>,
+        gradient: &Vector3<f64>,
+        (by_gradient, by_value): (&Vector3<f64>, f64),
+        terms: &mut ShapeTerms,
+    ) {
+        let (own, terms) = if of_o { (&self.o, &mut terms.o) } else { (&self.f, &mut terms.f) };
+        let Element::Tetrahedron { field, .. } = own.element else { return };
+        // The values at the corners are those of a coordinate, not of an extent.
+        let element = Element::Tetrahedron { field, index: tetrahedron, modulus: 0.0 };
+        let mut end = ElementTerms::new(element, own.rotation, *gradient);
+        let x_fo = &self.roles.x_fo;
+        let x = if of_o { x_fo.rotation.tr_mul(&(x - x_fo.translation)) } else { *x };
+        end.add_point(&x, 0.0, by_value, &Vector3::zeros());
+        end.add_gradient(by_gradient);
+        end.finish(terms);
+    }
+
     /// Adds what was found to the derivatives with respect to both geometries.
     pub fn finish(self, terms: &mut ShapeTerms) {
         self.o.finish(&mut terms.o);

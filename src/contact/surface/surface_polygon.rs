@@ -372,20 +372,25 @@ impl<T: Scalar> SurfacePolygon<T> {
     /// sides: a box that lies flat has such faces on all sides, of which those that begin to grow and those that cease to
     /// are one another's mirror images.
     pub fn gradient_in_series(&self) -> T {
-        let f = self.gradient_f;
-        match self.gradient_o {
-            Some(o) if o.real() > 0.0 && f.real() > 0.0 => o * f / (o + f),
-            Some(o) if o.real() == 0.0 && f.real() > 0.0 => o * 0.5,
-            Some(o) if o.real() > 0.0 && f.real() == 0.0 => f * 0.5,
-            None if f.real() > 0.0 => f,
-            None if f.real() == 0.0 => f * 0.5,
-            _ => T::from(0.0),
-        }
+        gradient_in_series(self.gradient_o, self.gradient_f)
     }
 
     /// Whether both fields grow into their bodies along the normal.
     pub fn fields_grow(&self) -> bool {
         self.gradient_f.real() > 0.0 && self.gradient_o.is_none_or(|o| o.real() > 0.0)
+    }
+}
+
+/// [`SurfacePolygon::gradient_in_series`] of these gradients of O, `None` where that is rigid, and of F.
+#[inline(always)]
+pub(in crate::contact) fn gradient_in_series<T: Scalar>(o: Option<T>, f: T) -> T {
+    match o {
+        Some(o) if o.real() > 0.0 && f.real() > 0.0 => o * f / (o + f),
+        Some(o) if o.real() == 0.0 && f.real() > 0.0 => o * 0.5,
+        Some(o) if o.real() > 0.0 && f.real() == 0.0 => f * 0.5,
+        None if f.real() > 0.0 => f,
+        None if f.real() == 0.0 => f * 0.5,
+        _ => T::from(0.0),
     }
 }
 

@@ -241,7 +241,7 @@ pub(in crate::io) fn contact_settings(
         friction_regularization: t.friction_regularization.unwrap_or(default.friction_regularization),
         stiction_velocity: t.stiction_velocity.unwrap_or(default.stiction_velocity),
         bristle_length: t.bristle_length,
-        quadrature_order: t.quadrature_order.unwrap_or(default.quadrature_order),
+        quadrature_order: t.quadrature_order,
         // Laws of the user's own are code, not files.
         law: None,
     };
@@ -250,11 +250,9 @@ pub(in crate::io) fn contact_settings(
     if let Some(length) = settings.bristle_length {
         number(length, Range::Positive, &table.key("bristle_length"))?;
     }
-    if !(1..=5).contains(&settings.quadrature_order) {
-        return Err(Problem::new(
-            table.key("quadrature_order"),
-            format_args!("found {}; it must be 1, 2, 3, 4 or 5", settings.quadrature_order),
-        ));
+    if let Some(order) = settings.quadrature_order.filter(|order| !(1..=5).contains(order)) {
+        let found = format_args!("found {order}; it must be 1, 2, 3, 4 or 5");
+        return Err(Problem::new(table.key("quadrature_order"), found));
     }
     Ok(settings)
 }

@@ -147,7 +147,7 @@ fn what_is_wrong_is_refused_with_its_message() {
             "the contact's stiction_velocity is 0; it must be positive and finite",
         ),
         (
-            |m| m.contact.quadrature_order = 6,
+            |m| m.contact.quadrature_order = Some(6),
             "the contact's quadrature_order is 6; it must be 1, 2, 3, 4 or 5",
         ),
         (

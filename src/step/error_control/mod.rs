@@ -64,6 +64,9 @@ pub enum ControlledMethod {
     VelocityLevel(VelocityLevel),
     /// The same three steps, extrapolated to length 0: of order 2 where the motion is smooth.
     Extrapolated(VelocityLevel),
+    /// Velocity-level steps, cut where a contact begins within them that would store more energy than the bodies bring. It is
+    /// what becomes of a velocity-level step of fixed length that lands; its accuracy has no meaning.
+    Landing(VelocityLevel),
 }
 
 impl ControlledMethod {
@@ -73,7 +76,9 @@ impl ControlledMethod {
             Self::BogackiShampine => Integrator::BogackiShampine,
             Self::DormandPrince => Integrator::DormandPrince,
             Self::Radau => Integrator::Radau(RadauOrder::Fifth),
-            Self::VelocityLevel(method) | Self::Extrapolated(method) => Integrator::VelocityLevel(method),
+            Self::VelocityLevel(method) | Self::Extrapolated(method) | Self::Landing(method) => {
+                Integrator::VelocityLevel(method)
+            }
         }
     }
 
@@ -82,6 +87,7 @@ impl ControlledMethod {
         match self {
             Self::VelocityLevel(_) => Self::VelocityLevel(method),
             Self::Extrapolated(_) => Self::Extrapolated(method),
+            Self::Landing(_) => Self::Landing(method),
             explicit => explicit,
         }
     }
@@ -106,13 +112,18 @@ impl ControlledMethod {
     fn error_order(self, order: i32) -> i32 {
         match self {
             Self::Radau => RadauOrder::of_number(order).map_or(2, estimate_power),
-            Self::VelocityLevel(_) | Self::Extrapolated(_) => 2,
+            Self::VelocityLevel(_) | Self::Extrapolated(_) | Self::Landing(_) => 2,
             _ => self.integrator().tableau().map_or(2, |method| method.error_order),
         }
     }
 }
 
 impl ErrorControlled {
+    /// What a velocity-level step of fixed length becomes where it lands.
+    pub(super) fn landing(method: VelocityLevel) -> Self {
+        Self { method: ControlledMethod::Landing(method), accuracy: f64::INFINITY }
+    }
+
     /// The state after a step: the lengths of its substeps are found without derivatives, unless they are held,
     /// and the substeps then taken with them.
     pub(super) fn step_into<T: Scalar>(

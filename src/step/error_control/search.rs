@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::super::radau::{Converged, OrderMemory, OrderSettings};
 use super::super::real_parts::RealParts;
+use super::super::velocity_level::Unforeseen;
 use super::super::{RadauOrder, StepError, StepProblem, StepWorkspace};
 use super::displacement::Displacement;
 use super::length::{SHORTEST, factor, fitted, quantized};
@@ -16,6 +17,11 @@ use crate::scalar::Scalar;
 
 /// The least accuracy, in parts of what positions are rounded to.
 const ROUNDINGS: f64 = 4.0;
+
+/// Parts of a step that lands are not cut below this part of it,
+const SHORTEST_LANDING: f64 = 1e-6;
+/// nor once so many have been tried.
+const MOST_LANDINGS: usize = 1000;
 
 /// Most substeps of a step that are tried.
 const MOST_TRIED: usize = 100_000;
@@ -130,6 +136,7 @@ impl Search {
                         wished = quantized(longest, 0.5 * length);
                     }
                 }
+                ControlledMethod::Landing(_) => {}
                 ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
                     if error.is_finite() && change > 0.25 {
                         // The first half was a step of the whole length of what is tried next.
@@ -177,6 +184,21 @@ impl Search {
             outcome => outcome?,
         }
         let Self { after, whole, displacement, onset, workspace, .. } = self;
+        if let ControlledMethod::Landing(_) = method {
+            if !after.is_finite() {
+                return failed(SubstepLimit::NotFinite);
+            }
+            let StepProblem { model, state, .. } = *step;
+            let unforeseen = workspace.velocity_level.unforeseen(model, state, after, step.length());
+            let tried = self.statistics.substeps.len() + self.statistics.rejected;
+            let unforeseen = unforeseen
+                .filter(|_| step.time_step > SHORTEST_LANDING * longest && tried < MOST_LANDINGS);
+            let none = Attempt { error: 0.0, limit: SubstepLimit::NotFinite };
+            return Ok(unforeseen.map_or(none, |Unforeseen { pair, excess }| Attempt {
+                error: excess,
+                limit: SubstepLimit::Onset { pair },
+            }));
+        }
         if !after.is_finite() || !whole.is_finite() {
             return failed(SubstepLimit::NotFinite);
         }
@@ -231,6 +253,7 @@ impl Search {
                 let error = workspace.radau.solver.estimated_error(step, damp_twice, &measure);
                 whole.set_moved(after, error);
             }
+            ControlledMethod::Landing(_) => take(step, after)?,
             ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
                 let half = 0.5 * step.time_step;
                 if !whole_is_known {

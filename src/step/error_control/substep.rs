@@ -71,9 +71,10 @@ fn take_substep<T: Scalar>(
     };
     let half = 0.5 * step.time_step;
     match method {
-        ControlledMethod::BogackiShampine | ControlledMethod::DormandPrince | ControlledMethod::Radau => {
-            take(step, after)
-        }
+        ControlledMethod::BogackiShampine
+        | ControlledMethod::DormandPrince
+        | ControlledMethod::Radau
+        | ControlledMethod::Landing(_) => take(step, after),
         ControlledMethod::VelocityLevel(_) => {
             take(&step.part(0.0, half), middle)?;
             take(&StepProblem { state: middle, ..step.part(half, half) }, after)

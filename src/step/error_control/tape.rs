@@ -58,7 +58,7 @@ impl SubstepTapes {
             }
             let tape = &mut self.tapes[self.count];
             self.count += 1;
-            integrator.step_taped(&step, differentiated, workspace, tape)
+            integrator.fixed_step_taped(&step, differentiated, workspace, tape)
         };
         let (mut state, mut done) = (step.state.clone(), 0.0);
         for &Substep { length, order } in substeps {
@@ -68,7 +68,8 @@ impl SubstepTapes {
             state = match method {
                 ControlledMethod::BogackiShampine
                 | ControlledMethod::DormandPrince
-                | ControlledMethod::Radau => taped(integrator, part)?,
+                | ControlledMethod::Radau
+                | ControlledMethod::Landing(_) => taped(integrator, part)?,
                 ControlledMethod::VelocityLevel(_) => {
                     let middle = taped(integrator, part.part(0.0, half))?;
                     taped(integrator, StepProblem { state: &middle, ..part.part(half, half) })?

@@ -82,6 +82,20 @@ impl<T: Scalar> Default for Balance<T> {
 }
 
 impl<T: Scalar> Balance<T> {
+    /// Sets the motions without contact, and the velocities after the step.
+    pub(super) fn set_motion(
+        &mut self,
+        free: &FreeMotions<f64>,
+        velocity: &[f64],
+        model: (&Model<T>, &Model),
+        state: &State<T>,
+        dt: T,
+    ) {
+        self.free_motions.set_lifted(free, model.0, model.1, state, dt);
+        self.velocity.clear();
+        self.velocity.extend(velocity.iter().map(|&v| T::from(v)));
+    }
+
     /// Evaluates what is left of the balance at the contacts that have been found.
     pub(super) fn evaluate(&mut self, kind: ContactModel, step: &StepProblem<'_, T>, solved: Solved<'_>) {
         let (StepProblem { model, state, .. }, dt) = (*step, step.length());

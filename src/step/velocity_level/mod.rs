@@ -20,6 +20,7 @@ mod inertia_sensitivity;
 mod inverse_inertia;
 mod joint_derivative;
 mod joint_part;
+mod landing;
 mod newton;
 mod patch_impulse;
 mod problem;
@@ -36,6 +37,7 @@ use std::time::Instant;
 
 pub(super) use balance::Balance;
 pub use gliding::Gliding;
+pub(super) use landing::Unforeseen;
 pub use newton::{SolverStatistics, SolverTolerance};
 pub(crate) use step_force::StepForces;
 pub(super) use tape::BalanceTape;
@@ -44,6 +46,7 @@ pub(super) use vjp::VjpMemory;
 
 use self::balance::Solved;
 use self::free_motions::FreeMotions;
+use self::landing::Landing;
 use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
 use self::real_step::RealStep;
@@ -69,6 +72,7 @@ pub(crate) struct Workspace {
     forces: Forces,
     commands: Vec<f64>,
     timing: StepTiming,
+    landing: Landing,
     /// While a tape is made: the bodies with their velocities after the step, and the forces on them.
     after: Vec<BodyFrame>,
     loads: Forces,
@@ -135,11 +139,10 @@ impl VelocityLevel {
         let mut real = std::mem::take(&mut workspace.real);
         let (real_model, real_state) = real.of(model, state);
         let solved = self.solve(real_model, real_state, dt.real(), workspace);
-        balance.free_motions.set_lifted(&workspace.free_motions, model, real_model, state, dt);
+        let Workspace { free_motions, newton, .. } = &*workspace;
+        balance.set_motion(free_motions, &newton.velocity, (model, real_model), state, dt);
         workspace.real = real;
         solved?;
-        balance.velocity.clear();
-        balance.velocity.extend(workspace.newton.velocity.iter().map(|&v| T::from(v)));
         for _ in 0..T::NDERIV {
             let Workspace { problem, newton, moving, .. } = &*workspace;
             balance.evaluate(self.model, step, Solved { problem, newton, moving });

@@ -35,7 +35,7 @@ pub(super) struct Coefficients {
 pub(super) struct Problem {
     /// Blocks of A of the free bodies.
     pub inertia: Vec<Matrix6<f64>>,
-    joints: JointPart,
+    pub joints: JointPart,
     /// The momentum p.
     pub momentum: Vec<f64>,
     pub patches: Vec<CoupledPatch>,

@@ -1,0 +1,100 @@
+//! Flat-faced bodies by the thousand, dropped and laid on floors and on each other: none of them may have more energy than
+//! it began with, and what lies may not move. Prints what did, a line each, and a table.
+//!
+//! `cargo run --release --example plain_scenes -- [SCENES] [SEED] [--list]`
+
+mod scenes;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use isobar::io::Scene;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use scenes::Plain;
+
+/// The energy that may be gained, in parts of that of the drop, and the speed that what rests may have, m/s.
+const GAIN: f64 = 0.01;
+const SPEED: f64 = 1e-4;
+/// When bodies that were laid down are looked at, and when simulations end, s.
+const AT_REST: f64 = 0.7;
+const END: f64 = 1.0;
+
+/// What came of a scene.
+struct Outcome {
+    /// The largest gain, in parts of the energy of the drop.
+    gain: f64,
+    /// The largest speed at rest, m/s.
+    speed: f64,
+    /// Why there is no motion, if there is none.
+    error: Option<String>,
+}
+
+impl Outcome {
+    fn fault(&self) -> Option<String> {
+        match &self.error {
+            Some(error) => Some(error.clone()),
+            None if self.gain > GAIN => Some(format!("gains {:.3} of its drop", self.gain)),
+            None if self.speed > SPEED => Some(format!("moves at {:.2e} m/s", self.speed)),
+            None => None,
+        }
+    }
+}
+
+fn run(plain: &Plain) -> Outcome {
+    let mut outcome = Outcome { gain: 0.0, speed: 0.0, error: None };
+    let result = (|| -> Result<(), Box<dyn Error>> {
+        let file = tempfile::Builder::new().suffix(".json").tempfile()?;
+        serde_json::to_writer(&file, &plain.scene)?;
+        let scene = Scene::load(file.path())?;
+        let model = &scene.model;
+        let start = model.mechanical_energy(&scene.state);
+        let weight: f64 = model.free_bodies().map(|(_, _, mass)| mass.mass).sum::<f64>() * model.gravity().norm();
+        let unit = weight * plain.drop.max(0.05 * plain.size);
+        scene.rollout(END)?.for_each(|report| {
+            let gain = (model.mechanical_energy(report.state) - start) / unit;
+            outcome.gain = outcome.gain.max(gain);
+            if plain.rests && report.time > AT_REST {
+                let speeds = report.state.bodies.iter().map(|body| body.velocity.translational.norm());
+                outcome.speed = speeds.fold(outcome.speed, f64::max);
+            }
+        })?;
+        Ok(())
+    })();
+    outcome.error = result.err().map(|error| error.to_string());
+    outcome
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let list = arguments.iter().any(|a| a == "--list");
+    let mut numbers = arguments.iter().filter(|a| !a.starts_with("--"));
+    let count: u64 = numbers.next().map_or(Ok(1000), |a| a.parse())?;
+    let seed: u64 = numbers.next().map_or(Ok(1), |a| a.parse())?;
+    let one = |i: u64| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed << 32 | i);
+        let plain = Plain::random(&mut random);
+        let outcome = run(&plain);
+        (i, plain, outcome)
+    };
+    let all: Vec<_> = (0..count).into_par_iter().map(one).collect();
+    let mut table: BTreeMap<(&str, &str), [usize; 2]> = BTreeMap::new();
+    for (i, plain, outcome) in &all {
+        let fault = outcome.fault();
+        let counts = table.entry((plain.arrangement, plain.kind)).or_default();
+        counts[0] += usize::from(fault.is_some());
+        counts[1] += 1;
+        if let (true, Some(fault)) = (list, &fault) {
+            println!("{i}: {} {fault}\n    {}", plain.told(), plain.scene);
+        }
+    }
+    println!("| scenes | kind | faults | of |\n|---|---|---|---|");
+    for ((arrangement, kind), [faults, of]) in &table {
+        println!("| {arrangement} | {kind} | {faults} | {of} |");
+    }
+    let faults = table.values().map(|counts| counts[0]).sum::<usize>();
+    println!("\n{faults} of {count} scenes have a body that gains more than 1 % of its drop's energy or moves at rest.");
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! The stiffness of a face: the pressure there over the depth of the overlap along the face's normal.
+//!
+//! A face at x with the pressure p stands for the *column* of the overlap on it, from where the line through x along the
+//! normal leaves O, to where it leaves F: as the bodies part by the length of the column, the face ends. With the
+//! depths d_O and d_F from x to both ends its stiffness is A p/(d_O + d_F). Where both fields fall linearly to zero along
+//! the column that is A g with the two gradients in series (Masterjohn eq. 23), and where they fall less at x than
+//! on their way, as in the lateral elements of a box that lies flat, it is more: the face would else push on
+//! bodies that have parted. Where a field falls faster at x than on its way, its own gradient counts. So no face acts beyond
+//! its column, and the energy ½ A p (d_O + d_F) that it gives back is at most that of its column. It is continuous in the state.
+//!
+//! Ends are found in `f64`; with derivatives the depths follow the planes of the triangles there.
+
+use nalgebra::Vector3;
+
+use crate::contact::pair::query::{Parts, Roles};
+use crate::contact::settings::FaceFilter;
+use crate::contact::surface::polygon::Polygon;
+use crate::contact::surface::surface_polygon::{SurfacePolygon, gradient_in_series};
+use crate::field::{LinearFunction, PressureField};
+use crate::scalar::Scalar;
+use crate::spatial::RigidTransform;
+
+/// Where a column ends: a face of a tetrahedron on the boundary of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::contact) struct End {
+    /// The tetrahedron.
+    pub tetrahedron: u32,
+    /// Its face.
+    pub face: u8,
+}
+
+/// The ends of a column in O and in F; `None` where a field falls linearly to its lowest value on the way, or
+/// the body has no mesh of tetrahedra.
+pub(in crate::contact) type Ends = [Option<End>; 2];
+
+/// The mesh of one body as a polygon's columns run through it, in the frame of its geometry.
+struct Side<'a> {
+    field: &'a PressureField,
+    tetrahedron: u32,
+    direction: Vector3<f64>,
+    /// How fast the barycentric coordinates of the polygon's tetrahedron fall along the direction, 1/m.
+    rates: [f64; 4],
+    /// The tetrahedron's face on the boundary, if the field has its lowest value all over it.
+    lowest: Option<u8>,
+}
+
+/// The columns on one polygon.
+pub(in crate::contact) struct Columns<'a> {
+    sides: [Option<Side<'a>>; 2],
+    x_fo: &'a RigidTransform<f64>,
+}
+
+/// How fast the barycentric coordinates of a tetrahedron fall along a direction, 1/m.
+#[inline(always)]
+fn falls(field: &PressureField, tetrahedron: u32, direction: &Vector3<f64>) -> [f64; 4] {
+    let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
+    [0, 1, 2, 3].map(|k: usize| -coordinates[k].gradient.dot(direction))
+}
+
+/// The face through which the line from `x` leaves a tetrahedron, but for the one through which it came.
+#[inline(always)]
+fn way_out(
+    field: &PressureField,
+    tetrahedron: u32,
+    rates: &[f64; 4],
+    x: &Vector3<f64>,
+    came: Option<u8>,
+) -> Option<u8> {
+    let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
+    let mut nearest: Option<(f64, f64, u8)> = None;
+    for k in 0..4 {
+        let rate = rates[k];
+        if rate <= 0.0 || came == Some(k as u8) {
+            continue;
+        }
+        let value = coordinates[k].at(x);
+        if nearest.is_none_or(|(other, other_rate, _)| value * other_rate < other * rate) {
+            nearest = Some((value, rate, k as u8));
+        }
+    }
+    nearest.map(|(_, _, face)| face)
+}
+
+impl<'a> Side<'a> {
+    fn new(field: &'a PressureField, tetrahedron: u32, direction: Vector3<f64>) -> Self {
+        let lowest = field.tetrahedra()[tetrahedron as usize].isobaric.filter(|bound| {
+            bound.lower_bound
+                && bound.level == -field.skirt().extent
+                && field.neighbour(tetrahedron, bound.face).is_none()
+        });
+        let rates = falls(field, tetrahedron, &direction);
+        Self { field, tetrahedron, direction, rates, lowest: lowest.map(|bound| bound.face) }
+    }
+
+    /// The end of the column on a point of the polygon.
+    #[inline(always)]
+    fn end(&self, x: &Vector3<f64>) -> Option<End> {
+        let face = way_out(self.field, self.tetrahedron, &self.rates, x, None)?;
+        if self.lowest == Some(face) { None } else { self.walk(x, face) }
+    }
+
+    /// The end of a column that leaves the polygon's tetrahedron through a face.
+    #[inline(never)]
+    fn walk(&self, x: &Vector3<f64>, out: u8) -> Option<End> {
+        let (mut tetrahedron, mut face) = (self.tetrahedron, out);
+        // A line passes through each tetrahedron once.
+        for _ in self.field.tetrahedra() {
+            let Some(beyond) = self.field.neighbour(tetrahedron, face) else {
+                return Some(End { tetrahedron, face });
+            };
+            let came = (0..4).find(|&k| self.field.neighbour(beyond, k) == Some(tetrahedron));
+            let rates = falls(self.field, beyond, &self.direction);
+            (tetrahedron, face) = (beyond, way_out(self.field, beyond, &rates, x, came)?);
+        }
+        None
+    }
+}
+
+impl<'a> Columns<'a> {
+    /// The columns on a polygon with this normal. With Drake's filter the fields' own gradients count.
+    #[inline(always)]
+    pub fn new<T>(
+        roles: &Roles<'a, T>,
+        x_fo: &'a RigidTransform<f64>,
+        found: &Polygon,
+        normal: &Vector3<f64>,
+        filter: FaceFilter,
+    ) -> Self {
+        let of_f = |f| Some(Side::new(f, found.f, *normal));
+        let sides = match roles.parts {
+            _ if filter == FaceFilter::Drake => [None, None],
+            Parts::TwoFields { o, f } => {
+                [Some(Side::new(o, found.o, -x_fo.rotation.tr_mul(normal))), of_f(f)]
+            }
+            Parts::SurfaceInField { f, .. } | Parts::HalfSpaceInField { f, .. } => [None, of_f(f)],
+            Parts::SurfaceInHalfSpace { .. } => [None, None],
+        };
+        Self { sides, x_fo }
+    }
+
+    /// The ends of the column on a point of the polygon, in F's frame.
+    #[inline(always)]
+    pub fn ends(&self, x: &Vector3<f64>) -> Ends {
+        let [o, f] = &self.sides;
+        let in_o = |x: &Vector3<f64>| self.x_fo.rotation.tr_mul(&(x - self.x_fo.translation));
+        [o.as_ref().and_then(|side| side.end(&in_o(x))), f.as_ref().and_then(|side| side.end(x))]
+    }
+
+    /// The fields of O and F.
+    pub fn fields(&self) -> [Option<&'a PressureField>; 2] {
+        [0, 1].map(|k: usize| self.sides[k].as_ref().map(|side| side.field))
+    }
+}
+
+/// A field's own gradient along a direction (out of its body), or that of its mean fall to the end of the column, whichever is
+/// larger; `pressure` is that at `x` above the lowest one. With it the derivatives of the latter, if that counts.
+#[inline(always)]
+fn fall<T: Scalar>(
+    own: T,
+    pressure: T,
+    end: Option<&LinearFunction<T>>,
+    x: &Vector3<T>,
+    direction: &Vector3<T>,
+) -> (T, Option<MeanFall>) {
+    let Some(plane) = end else { return (own, None) };
+    let rate = -plane.gradient.dot(direction);
+    let height = plane.gradient.dot(x) + plane.offset;
+    let (real_rate, real_height) = (rate.real(), height.real());
+    // Written so that a point on the end counts as any other, and no quotient is of zeros.
+    if !(real_height > 0.0 && pressure.real() * real_rate > own.real() * real_height * (1.0 + SAME)) {
+        return (own, None);
+    }
+    let mean = pressure * rate / height;
+    let [pressure, rate, height] = [pressure.real(), real_rate, real_height];
+    let mean_fall =
+        MeanFall { by_pressure: rate / height, by_rate: pressure / height, by_height: -mean.real() / height };
+    (mean, Some(mean_fall))
+}
+
+/// Gradients closer than this, relative to their size, are the same.
+const SAME: f64 = 1e-9;
+
+/// The derivatives of a mean fall with respect to the pressure above the lowest one, and to how fast the end's barycentric
+/// coordinate falls along the column and how large it is at the face.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct MeanFall {
+    pub by_pressure: f64,
+    pub by_rate: f64,
+    pub by_height: f64,
+}
+
+/// The gradient that a face's stiffness is proportional to, Pa/m, with those of O and of F that it is made of, and their
+/// derivatives where they are mean falls: `end` makes the plane of an end, in F's frame, of O (0) or of F (1); `pressure`
+/// is that of the fields at `x`, and `lowest` how far those of O and F fall below zero in skirts.
+#[inline(always)]
+pub(in crate::contact) fn face_gradient<T: Scalar>(
+    polygon: &SurfacePolygon<T>,
+    ends: &Ends,
+    end: impl Fn(usize, End) -> LinearFunction<T>,
+    (x, pressure): (&Vector3<T>, T),
+    lowest: &[T; 2],
+) -> FaceGradient<T> {
+    let plane = |k: usize| ends[k].map(|at| end(k, at));
+    let (f, mean_f) =
+        fall(polygon.gradient_f, pressure + lowest[1], plane(1).as_ref(), x, &polygon.normal);
+    let (o, mean_o) = match polygon.gradient_o {
+        Some(own) => {
+            let (o, mean) = fall(own, pressure + lowest[0], plane(0).as_ref(), x, &-polygon.normal);
+            (Some(o), mean)
+        }
+        None => (None, None),
+    };
+    FaceGradient { series: gradient_in_series(o, f), o, f, means: [mean_o, mean_f] }
+}
+
+/// See [`face_gradient`].
+pub(in crate::contact) struct FaceGradient<T> {
+    pub series: T,
+    pub o: Option<T>,
+    pub f: T,
+    pub means: [Option<MeanFall>; 2],
+}

@@ -1,0 +1,74 @@
+//! The energy that the faces of a patch store, as springs of their load and stiffness.
+
+use nalgebra::{Matrix6, Vector3, Vector6};
+
+use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, point_block};
+
+/// What a patch stores, and what its bodies bring to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PatchEnergy {
+    /// ½ F²/k over its faces with the force F and the stiffness k, J.
+    pub stored: f64,
+    /// The kinetic energy of the bodies' approach at the face where that is largest, ½ v_n²/w with the inverse effective mass w
+    /// along the normal, J.
+    pub approach: f64,
+    /// The same with the whole relative velocity, J.
+    pub motion: f64,
+    /// The inverse effective mass along the normal, averaged over the loads of faces, 1/kg.
+    pub inverse_mass: f64,
+}
+
+impl DiscretePatch {
+    /// The energy that its faces store after a time `dt` at the velocity `v` of O relative to F about the patch's origin, in F;
+    /// at its start with 0 s. Faces without stiffness, as of rigid surfaces along a soft field, store none.
+    pub fn stored_after(&self, contacts: &PointContacts, v: &Vector6<f64>, dt: f64) -> f64 {
+        let of_face = |i: usize| {
+            let face = &contacts.constants[i];
+            let force = face.load - face.stiffness * contacts.slip(i, v).0 * dt;
+            if force > 0.0 && face.stiffness > 0.0 { 0.5 * force * force / face.stiffness } else { 0.0 }
+        };
+        self.contacts.clone().map(of_face).sum()
+    }
+
+    /// The energies of the patch at the relative velocity `v`, with the inverse inertia Λ that its relative motion feels,
+    /// in F and about F's origin.
+    pub fn energy(&self, contacts: &PointContacts, v: &Vector6<f64>, lambda: &Matrix6<f64>) -> PatchEnergy {
+        let (mut loads, mut inverse_mass) = (0.0, 0.0);
+        let (mut fastest, mut motion) = (0.0, 0.0);
+        for i in self.contacts.clone() {
+            let (n, load) = (&contacts.normal[i], contacts.constants[i].load);
+            let w = n.dot(&(point_block(lambda, &(contacts.position[i] + self.origin)) * n));
+            let (v_n, v_t) = contacts.slip(i, v);
+            let approach = f64::max(-v_n, 0.0);
+            loads += load;
+            inverse_mass += load * w;
+            if w > 0.0 {
+                fastest = f64::max(fastest, 0.5 * approach * approach / w);
+                motion = f64::max(motion, 0.5 * (v_n * v_n + v_t.norm_squared()) / w);
+            }
+        }
+        let per_load = if loads > 0.0 { 1.0 / loads } else { 0.0 };
+        PatchEnergy {
+            stored: self.stored_after(contacts, v, 0.0),
+            approach: fastest,
+            motion,
+            inverse_mass: inverse_mass * per_load,
+        }
+    }
+
+    /// How deep the bodies overlap, m, and the normal of the patch out of F, in F: means over the loads of faces, of the depths at
+    /// which they end and of their normals.
+    pub fn depth_and_normal(&self, contacts: &PointContacts) -> (f64, Vector3<f64>) {
+        let (mut loads, mut depths, mut normal) = (0.0, 0.0, Vector3::zeros());
+        for i in self.contacts.clone() {
+            let face = &contacts.constants[i];
+            loads += face.load;
+            normal += contacts.normal[i] * face.load;
+            if face.stiffness > 0.0 {
+                depths += face.load * face.load / face.stiffness;
+            }
+        }
+        let per_load = if loads > 0.0 { 1.0 / loads } else { 0.0 };
+        (depths * per_load, normal * per_load)
+    }
+}

@@ -1,0 +1,151 @@
+//! What a step's contacts do not foresee: new overlap that stores more energy than the bodies have brought.
+//!
+//! A step knows the contacts at its start. Where a body lands within it, or more of it does, its depth at the end is up to
+//! v δt, and stiff contact stores many times the kinetic energy there. Given back by the next step, it would throw the body off.
+//! Such a step is cut (see [`crate::step::error_control`]), so that the contacts are known before that.
+
+use nalgebra::{Matrix6, Vector3, Vector6};
+
+use super::balance::Balance;
+use super::coupled_patch::CoupledPatch;
+use super::free_body::six;
+use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
+use super::problem::Problem;
+use super::{StepProblem, Workspace};
+use crate::contact::{
+    Collider, ContactGeometry, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter, PointContacts,
+    Roles, Workspace as PairScratch, find_contacts,
+};
+use crate::multibody::{BodyFrame, BroadPhase, GeometryPair, JointKinematics, Model, State, with_pair};
+
+/// The energy that may be stored unforeseen, in parts of the kinetic energy of the approach,
+const OF_APPROACH: f64 = 0.5;
+/// and of the whole relative motion.
+const OF_MOTION: f64 = 0.01;
+/// What a fall over one step brings counts as brought by this part: less is no landing.
+const RESTING: f64 = 1e-3;
+/// Faces that come nearer by no more than this part of the depth within a step are foreseen.
+const NEARER: f64 = 0.25;
+
+/// The contacts at the end of a step: memory that is reused.
+#[derive(Debug, Default)]
+pub(super) struct Landing {
+    frames: Vec<BodyFrame>,
+    joints: JointKinematics,
+    broad_phase: BroadPhase,
+    scratch: PairScratch,
+    contacts: PointContacts,
+    link_rows: LinkRows<f64>,
+}
+
+/// A landing that a step has not foreseen.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::step) struct Unforeseen {
+    /// The pair in [`Model::pairs`].
+    pub pair: usize,
+    /// The energy that is stored unforeseen, in parts of what is allowed.
+    pub excess: f64,
+}
+
+/// The radius of a geometry about the middle of its box, m; infinite for half-spaces.
+fn radius(collider: &Collider) -> f64 {
+    match collider.geometry.as_ref() {
+        ContactGeometry::Compliant(field) => field.hierarchy().span(),
+        ContactGeometry::Rigid(surface) => surface.hierarchy().span(),
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => f64::INFINITY,
+    }
+}
+
+/// The smaller radius of the geometries of a pair, m.
+fn smaller_radius(model: &Model, pair: &GeometryPair) -> f64 {
+    let of = |body: usize, geometry: usize| radius(&model.bodies[body].geometries[geometry].collider);
+    of(pair.bodies.a, pair.geometry_a).min(of(pair.bodies.b, pair.geometry_b))
+}
+
+/// Whether no part of a pair can come nearer within the step by more than a small part of its depth.
+fn is_settled(problem: &Problem, patch: &CoupledPatch, v: &Vector6<f64>, radius: f64, dt: f64) -> bool {
+    let (depth, normal) = patch.contacts.depth_and_normal(&problem.contacts);
+    let (spin, linear) = (v.fixed_rows::<3>(0).into_owned(), v.fixed_rows::<3>(3).into_owned());
+    let nearer = f64::max(-linear.dot(&normal), 0.0) + 2.0 * radius * spin.cross(&normal).norm();
+    nearer * dt <= NEARER * depth
+}
+
+impl Workspace {
+    /// Whether the step whose contacts and velocities have been found again led to this state, and not several, as where it
+    /// lands.
+    pub(in crate::step) fn leads_to(
+        &self,
+        step: &StepProblem<'_>,
+        after: &State,
+        balance: &mut Balance<f64>,
+        moved: &mut State,
+    ) -> bool {
+        let StepProblem { model, state, .. } = *step;
+        balance.set_motion(&self.free_motions, &self.newton.velocity, (model, model), state, step.length());
+        balance.move_state(state, step.length(), moved);
+        moved.bodies == after.bodies && moved.joints == after.joints
+    }
+
+    /// The landing of the last step that is farthest beyond what is allowed, if there is one: `state` is that at the start of
+    /// the step of `dt` s, `after` the one it led to.
+    pub(in crate::step) fn unforeseen(
+        &mut self,
+        model: &Model,
+        state: &State,
+        after: &State,
+        dt: f64,
+    ) -> Option<Unforeseen> {
+        if model.contact.face_filter == FaceFilter::Drake {
+            return None;
+        }
+        let Self { problem, newton, moving, joints, landing, .. } = self;
+        let Landing { frames, joints: joints_after, broad_phase, scratch, contacts, link_rows } = landing;
+        model.update_frames(after, frames, joints_after);
+        let settings = DiscreteSettings { contact: &model.contact, model: ContactModel::Lagged, dt };
+        let fall = model.gravity.norm() * dt;
+        let mut farthest: Option<Unforeseen> = None;
+        for &index in broad_phase.candidates(model, frames) {
+            let pair = &model.pairs[index];
+            let known = problem.patches.binary_search_by_key(&index, |patch| patch.pair).ok();
+            let known = known.map(|k| &problem.patches[k]);
+            let foreseen = match known {
+                None => 0.0,
+                Some(patch) => {
+                    let v = problem.relative(patch, &newton.velocity, true);
+                    if is_settled(problem, patch, &v, smaller_radius(model, pair), dt) {
+                        continue;
+                    }
+                    patch.contacts.stored_after(&problem.contacts, &v, dt)
+                }
+            };
+            contacts.clear();
+            let excess = with_pair(model, frames, pair, |query: &ContactPair| {
+                let none = |_: &Roles<f64>| Matrix6::zeros();
+                let patch = find_contacts(query, &settings, &Deflection::zero(), none, scratch, contacts)?;
+                let roles = Roles::new(query).ok()?;
+                let still = Vector6::zeros();
+                if patch.stored_after(contacts, &still, 0.0) <= foreseen {
+                    return None;
+                }
+                let joints = joints.of(&model.mechanism);
+                let factors = &problem.joints.factors;
+                let inertia = PairInertia { model, state, moving, joints, factors };
+                let lambda = pair_inverse_inertia(&inertia, pair, &roles, link_rows);
+                let (spin, linear) = (&roles.v_fo.rotational, &roles.v_fo.translational);
+                let at_patch: Vector3<f64> = linear + spin.cross(&patch.origin);
+                let v = Vector6::from(six(spin, &at_patch));
+                let energy = patch.energy(contacts, &v, &lambda);
+                if energy.inverse_mass <= 0.0 {
+                    return None;
+                }
+                let of_fall = RESTING * 0.5 * fall * fall / energy.inverse_mass;
+                let allowed = OF_APPROACH * energy.approach + OF_MOTION * energy.motion + of_fall;
+                Some((energy.stored - foreseen) / allowed)
+            });
+            if let Some(excess) = excess.filter(|&x| x > farthest.map_or(1.0, |far| far.excess)) {
+                farthest = Some(Unforeseen { pair: index, excess });
+            }
+        }
+        farthest
+    }
+}
