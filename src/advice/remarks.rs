@@ -168,8 +168,8 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
         Integrator::ErrorControlled(_) => None,
         Integrator::VelocityLevel(_) => (impact < IMPACT_STEPS * time_step).then(|| {
             format!(
-                "an impact lasts {} s, {} steps: steps stay stable, but do not resolve it; \
-                 `time_step = {}` does",
+                "an impact lasts {} s, {} steps: they give no energy, but eat the bounce; \
+                 `time_step = {}` resolves it",
                 short(impact),
                 short(impact / time_step),
                 short(impact / ADVISED_IMPACT_STEPS)

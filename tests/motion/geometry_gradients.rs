@@ -10,7 +10,7 @@ use isobar::check::{CheckSettings, Verdict, compare_derivative};
 use isobar::contact::{
     Collider, ContactModel, ContactSettings, DissipationModel, Material, SurfaceRepresentation,
 };
-use isobar::field::RigidSurface;
+use isobar::field::{PressureField, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, Parameter, State, seeded,
@@ -81,6 +81,35 @@ fn brick_on_ground(settings: ContactSettings) -> (Model, State) {
         orientation: Quaternion::from_wxyz(0.99, 0.05, -0.03, 0.1).normalized(),
         position: Vector3::new(0.0, 0.0, 0.031),
         velocity: SpatialVelocity::new(Vector3::new(0.4, -0.6, 0.3), Vector3::new(0.1, 0.05, -0.2)),
+    };
+    (model.build().expect("compliant"), State::of_bodies(vec![start]))
+}
+
+/// A compliant brick that lies on another one, nearly flat: faces of lateral elements, whose columns end in other ones.
+fn bricks(settings: ContactSettings) -> (Model, State) {
+    let materials = materials([4e4, 8e4], 1.2);
+    let brick = |size: [f64; 3], place: usize| {
+        let (mesh, extent) = primitive_field(&Shape::Box { size }, 0.1).expect("a field");
+        let unit_mass = Some(mesh.mass_properties().expect("a volume"));
+        let field = PressureField::new(mesh, extent).expect("a field");
+        let collider = Collider::compliant(field, materials[place].material);
+        BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(place), unit_mass }
+    };
+    let upper = brick([0.06, 0.08, 0.05], 0);
+    let upper = Body::free("upper", MassSource::Density(900.0), vec![upper]).expect("a volume");
+    let lower = Body::fixed(
+        "lower",
+        RigidTransform::from_translation(Vector3::new(0.004, -0.003, -0.04)),
+        SpatialVelocity::zero(),
+        vec![brick([0.1, 0.12, 0.08], 1)],
+    );
+    let gravity = Vector3::new(0.0, 0.3, -9.81);
+    let bodies = vec![upper, lower];
+    let model = ModelBuilder { bodies, materials, gravity, contact: settings, ..Default::default() };
+    let start = BodyState {
+        orientation: Quaternion::from_wxyz(0.99, 0.004, -0.003, 0.1).normalized(),
+        position: Vector3::new(0.0, 0.0, 0.023),
+        velocity: SpatialVelocity::new(Vector3::new(0.04, -0.06, 0.3), Vector3::new(0.1, 0.05, -0.02)),
     };
     (model.build().expect("compliant"), State::of_bodies(vec![start]))
 }
@@ -204,6 +233,17 @@ fn those_of_a_rigid_brick_on_soft_ground_too() {
     for settings in variants() {
         let (model, initial) = brick_on_ground(settings);
         compare_with_duals(&model, &initial);
+    }
+}
+
+#[test]
+fn those_of_bricks_that_lie_on_each_other_too() {
+    for settings in variants() {
+        for settings in [settings, ContactSettings { quadrature_order: Some(3), ..settings }] {
+            let (model, initial) = bricks(settings);
+            compare_with_duals(&model, &initial);
+            compare_with_duals(&with_skirts(&model, 0.002), &initial);
+        }
     }
 }
 

@@ -27,6 +27,7 @@ mod multibody_contact;
 mod nonlinear_regression;
 mod objective;
 mod own_laws;
+mod passive_contact;
 mod receding_horizon;
 mod second_order;
 mod sensor_fits;
@@ -57,6 +58,8 @@ mod mechanisms;
 mod moving_bodies;
 #[path = "../support/own_law.rs"]
 mod own_law;
+#[path = "../../examples/plain_scenes/scenes.rs"]
+mod plain_scenes;
 #[path = "../support/press.rs"]
 mod press;
 #[path = "../support/step_scenes.rs"]

@@ -120,7 +120,6 @@ pub(in crate::io) struct MaterialTable {
 #[non_exhaustive]
 pub enum SolverKind {
     /// Semi-implicit Euler: explicit and of first order, for soft contact.
-    #[default]
     SemiImplicitEuler,
     /// The classical Runge–Kutta method: explicit and of order 4, for soft contact where energy must be
     /// conserved.
@@ -134,7 +133,8 @@ pub enum SolverKind {
     Radau,
     /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
     Sap,
-    /// The convex lagged model: implicit. Begin with this one.
+    /// The convex lagged model: implicit. The default.
+    #[default]
     Lagged,
     /// The convex similar model: implicit.
     Similar,
