@@ -168,8 +168,8 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
         Integrator::ErrorControlled(_) => None,
         Integrator::VelocityLevel(_) => (impact < IMPACT_STEPS * time_step).then(|| {
             format!(
-                "an impact lasts {} s, {} steps: steps stay stable, but do not resolve it; \
-                 `time_step = {}` does",
+                "an impact lasts {} s, {} steps: steps are stable at rest, but an impact may lose its bounce, or gain \
+                 energy if it begins with a deep overlap; `time_step = {}` resolves it",
                 short(impact),
                 short(impact / time_step),
                 short(impact / ADVISED_IMPACT_STEPS)
@@ -179,7 +179,7 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
             let verdict = if time_step > 2.0 * radian { "are unstable" } else { "are coarse" };
             format!(
                 "an impact lasts {} s, {} steps: explicit steps {verdict}; `time_step = {}`, or \
-                 `kind = \"lagged\"` in [solver], which is stable at any step",
+                 `kind = \"lagged\"` in [solver], which is stable at rest at any step",
                 short(impact),
                 short(impact / time_step),
                 short(0.5 * EXPLICIT_STEP * radian)
