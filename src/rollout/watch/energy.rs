@@ -12,54 +12,23 @@
 
 use std::ops::Range;
 
-use nalgebra::Vector3;
-
+use super::energy_change::Unit;
 use super::patch_look::smallest_extent;
 use super::warning::{MotionWarning, WarningCause};
 use crate::contact::contact_energy;
 use crate::multibody::{
-    BodyFrame, BodyPair, BodyState, BroadPhase, Drive, Forces, JointKinematics, MassProperties, Model,
-    Motion, State, add_drives_and_applied, with_pair,
+    BodyFrame, BodyPair, BroadPhase, Drive, Forces, GeometryPair, JointKinematics, Model, Motion, State,
+    with_pair,
 };
 use crate::rollout::report::TakenStep;
-use crate::spatial::{SpatialForce, SpatialVelocity};
+use crate::spatial::SpatialVelocity;
 
-/// A gain counts from this part of the energy that the bodies had before it.
+/// A gain counts from this part of the most that the bodies had of kinetic energy, or of what contact may have stored.
 const PART: f64 = 0.02;
 /// A gain counts if it could lift the bodies by this part of their smallest sides.
 const LIFT: f64 = 1e-3;
 /// What rounding may make of energies, as a part of them.
 const ROUNDING: f64 = 1e-12;
-
-/// A free body, or all joints together.
-#[derive(Clone, Copy, Debug, Default)]
-struct Unit {
-    /// Index of the free body; `None` of the joints.
-    body: Option<usize>,
-    /// Before and after the step, J.
-    kinetic: [f64; 2],
-    /// Kinetic and potential energy, J.
-    energy: f64,
-    /// In W, of a free body, kg m/s.
-    momentum: Vector3<f64>,
-    /// About the centre of mass in W, of a free body, kg m²/s.
-    spin: Vector3<f64>,
-    /// Gains below it do not count, J.
-    negligible: f64,
-    /// The largest kinetic energy so far, of joints alone, J: their steps keep energy only as well as they are short.
-    peak: f64,
-    /// Efforts of an unknown size lead it.
-    is_led: bool,
-    /// It touches a body that stands still and has a velocity.
-    is_carried: bool,
-    touches: bool,
-    /// The unit that stands for all that touch each other, as far as it has been found.
-    parent: usize,
-    /// Which of the last step's ledgers is its own.
-    ledger: usize,
-    /// Change of energy in the step, less the work done on it, J.
-    change: f64,
-}
 
 /// The energy of bodies that touch each other.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,8 +40,6 @@ struct Ledger {
     /// How far it has risen since it was lowest, and has fallen since it was highest then, J.
     rise: f64,
     fall: f64,
-    /// Kinetic energy where it was lowest, J.
-    kinetic: f64,
     /// The stored energy has been looked at in this rise.
     is_bounded: bool,
     /// The group that has taken it over in this step.
@@ -95,7 +62,7 @@ pub(super) struct Seen<'a> {
 /// Follows the energy of a simulation.
 #[derive(Debug, Default)]
 pub(super) struct Energies {
-    units: Vec<Unit>,
+    pub(super) units: Vec<Unit>,
     /// For each body its unit; none of those that do not move.
     unit_of: Vec<Option<usize>>,
     /// One for each unit that stands for others.
@@ -104,51 +71,27 @@ pub(super) struct Energies {
     /// The units, those that touch each other in a row.
     order: Vec<usize>,
     /// The bodies in contact in the step, or near it where that is not known.
-    contacts: Vec<BodyPair>,
+    pub(super) contacts: Vec<BodyPair>,
     /// Where each body was when the energy of its group was lowest.
     low: Vec<BodyFrame>,
     /// Where each body would be after the step if nothing pushed it.
     ahead: Vec<BodyFrame>,
-    forces: [Forces; 2],
+    /// Of actuators, loads and the user at the start of the step and after it.
+    pub(super) forces: [Forces; 2],
     broad_phase: BroadPhase,
-}
-
-impl Unit {
-    fn set_energy(&mut self, kinetic: f64, potential: f64) {
-        self.kinetic = [self.kinetic[1], kinetic];
-        self.energy = kinetic + potential;
-    }
-
-    /// Reads energy and momentum of a free body.
-    fn set_body(&mut self, model: &Model, mass: &MassProperties, state: &BodyState) {
-        let [kinetic, potential] = model.body_energy(mass, state);
-        self.set_energy(kinetic, potential);
-        let rotation = state.orientation.to_matrix();
-        let velocity = state.velocity.shifted(&(rotation * mass.center_of_mass));
-        self.momentum = velocity.translational * mass.mass;
-        self.spin = rotation * (mass.inertia * (rotation.transpose() * velocity.rotational));
-    }
 }
 
 impl Ledger {
     /// The energy is lowest now.
-    fn begin(&mut self, kinetic: f64) {
-        *self = Self { rise: 0.0, fall: 0.0, kinetic, is_bounded: false, ..*self };
+    fn begin(&mut self) {
+        *self = Self { rise: 0.0, fall: 0.0, is_bounded: false, ..*self };
     }
 
-    /// What a gain has to exceed, J: `floor`, or a small part of the energy that was there.
-    fn tolerance(&self, floor: f64) -> f64 {
-        floor + PART * self.kinetic.max(self.headroom + self.rise)
+    /// What a gain has to exceed, J: with bodies whose gains below `negligible` do not count, and whose kinetic
+    /// energy has been `peak`.
+    fn tolerance(&self, negligible: f64, peak: f64) -> f64 {
+        negligible + PART * peak.max(self.headroom + self.rise)
     }
-}
-
-/// The most work that one of two forces does on a body at one of two velocities, W.
-fn power(forces: [&SpatialForce; 2], velocities: [&SpatialVelocity; 2]) -> f64 {
-    let of = |f: &SpatialForce, v: &SpatialVelocity| {
-        f.rotational.dot(&v.rotational) + f.translational.dot(&v.translational)
-    };
-    let most = |f: &SpatialForce| of(f, velocities[0]).max(of(f, velocities[1]));
-    most(forces[0]).max(most(forces[1]))
 }
 
 impl Energies {
@@ -165,7 +108,8 @@ impl Energies {
             unit_of[index] = Some(units.len());
             let negligible = LIFT * size_of(index) * mass.mass * weight;
             let mut unit = Unit { body: Some(index), negligible, ..Unit::default() };
-            unit.set_body(model, mass, body);
+            let [kinetic, potential] = model.body_energy(mass, body);
+            unit.set_energy(kinetic, potential);
             units.push(unit);
         }
         if model.mechanism.velocity_dimension() > 0 {
@@ -185,15 +129,14 @@ impl Energies {
         energies.ledgers = vec![Ledger { members: 1, ..Ledger::default() }; units.len()];
         units.iter_mut().enumerate().for_each(|(index, unit)| unit.ledger = index);
         energies.units = units;
-        // What is stored at the start may be given back.
-        let Self { broad_phase, unit_of, ledgers, .. } = &mut energies;
-        for &pair in broad_phase.candidates(model, frames) {
-            let pair = &model.pairs[pair];
-            if let Some(unit) = unit_of[pair.bodies.a].or(unit_of[pair.bodies.b]) {
-                ledgers[unit].headroom += with_pair(model, frames, pair, contact_energy);
-            }
-        }
         energies
+    }
+
+    /// Adds what a contact stores at the start: it may be given back.
+    pub fn add_stored(&mut self, model: &Model, frames: &[BodyFrame], pair: &GeometryPair) {
+        if let Some(unit) = self.unit_of[pair.bodies.a].or(self.unit_of[pair.bodies.b]) {
+            self.ledgers[unit].headroom += with_pair(model, frames, pair, contact_energy);
+        }
     }
 
     /// Looks at a step, and warns of what is gained in it.
@@ -265,70 +208,6 @@ impl Energies {
         }
     }
 
-    /// Reads the energies after the step, and finds what has changed them besides work.
-    fn find_changes(&mut self, seen: &mut Seen<'_>) {
-        let Seen { model, time, after, taken, before_frames, frames, .. } = *seen;
-        let dt = taken.time_step;
-        let Self { units, forces, contacts, .. } = self;
-        let (commands, control) = taken.control.split_at(model.command_dimension());
-        for (forces, state, time) in
-            forces.iter_mut().zip([taken.before, after]).zip([taken.start, time]).map(|((f, s), t)| (f, s, t))
-        {
-            forces.reset(model);
-            add_drives_and_applied(model, state, time, taken.applied, commands, control, forces);
-        }
-        let of_body = |moving: usize, body: usize| {
-            let on = [&forces[0].bodies[moving], &forces[1].bodies[moving]];
-            (dt * power(on, [&before_frames[body].velocity, &frames[body].velocity])).max(0.0)
-        };
-        for (index, ((body, _, mass), state)) in model.free_bodies().zip(&after.bodies).enumerate() {
-            let unit = &mut units[index];
-            let before = *unit;
-            unit.set_body(model, mass, state);
-            let mut work = of_body(index, body);
-            if unit.is_carried {
-                let frame = &before_frames[body];
-                let center = frame.pose * mass.center_of_mass;
-                let own = forces[0].bodies[index].shifted(&(center - frame.pose.translation));
-                let impulse =
-                    unit.momentum - before.momentum - (model.gravity * mass.mass + own.translational) * dt;
-                let turn = unit.spin - before.spin - own.rotational * dt;
-                let of_surface = |other: usize| match &model.bodies[other].motion {
-                    Motion::Fixed { x_wb, v_wb } => {
-                        let v = v_wb.shifted(&(center - x_wb.translation));
-                        v.translational.dot(&impulse) + v.rotational.dot(&turn)
-                    }
-                    _ => 0.0,
-                };
-                let touching = contacts.iter().filter_map(|pair| match *pair {
-                    BodyPair { a, b } if a == body => Some(b),
-                    BodyPair { a, b } if b == body => Some(a),
-                    _ => None,
-                });
-                work += touching.map(of_surface).fold(0.0, f64::max);
-            }
-            unit.change = unit.energy - before.energy - work;
-        }
-        if model.mechanism.velocity_dimension() == 0 {
-            return;
-        }
-        let free = after.bodies.len();
-        let of_links =
-            model.links().enumerate().map(|(link, (body, _))| of_body(free + link, body)).sum::<f64>();
-        let velocities = [&taken.before.joints.v, &after.joints.v];
-        let of_joints = (0..velocities[0].len()).map(|k| {
-            let work = |f: usize, v: usize| forces[f].joints[k] * velocities[v][k] * dt;
-            [work(0, 1), work(1, 0), work(1, 1)].into_iter().fold(work(0, 0), f64::max).max(0.0)
-        });
-        let work = of_links + of_joints.sum::<f64>();
-        let [kinetic, potential] = model.joint_energy(seen.joints, &after.joints);
-        if let Some(unit) = units.last_mut() {
-            unit.change = kinetic + potential - unit.energy - work;
-            unit.set_energy(kinetic, potential);
-            unit.peak = unit.peak.max(kinetic);
-        }
-    }
-
     /// Brings the ledger of a group of units up to date.
     fn settle(
         &mut self,
@@ -339,8 +218,7 @@ impl Energies {
     ) {
         let Self { units, order, ledgers, .. } = self;
         let (mut last, mut parts, mut headroom) = (Ledger::default(), 0, 0.0);
-        let (mut all, mut kinetic, mut peak) = (Unit::default(), [0.0; 2], 0.0);
-        let mut gainer = order[group.start];
+        let (mut all, mut gainer) = (Unit::default(), order[group.start]);
         for &index in &order[group.clone()] {
             let unit = &mut units[index];
             let old = &mut ledgers[unit.ledger];
@@ -352,10 +230,9 @@ impl Energies {
             all.change += unit.change;
             all.negligible += unit.negligible + ROUNDING * unit.energy.abs();
             all.touches |= unit.touches;
-            all.is_led |= unit.is_led;
+            all.is_led |= unit.is_led || (unit.is_carried && unit.body.is_none());
             all.is_carried |= unit.is_carried;
-            peak += unit.peak;
-            kinetic = [kinetic[0] + unit.kinetic[0], kinetic[1] + unit.kinetic[1]];
+            all.peak += unit.peak;
             if unit.change > units[gainer].change {
                 gainer = index;
             }
@@ -368,33 +245,31 @@ impl Energies {
         let is_same = parts == 1 && last.members == members && last.touches;
         let mut ledger = Ledger { members, touches, headroom, taken_by: None, ..last };
         if !is_same {
-            ledger.begin(kinetic[0]);
+            ledger.begin();
             self.save(seen.before_frames, &group);
         }
         let change = if all.is_led { all.change.min(0.0) } else { all.change };
         ledger.headroom -= change;
         ledger.rise += change;
         if ledger.rise <= 0.0 {
-            ledger.begin(kinetic[1]);
+            ledger.begin();
             self.save(seen.frames, &group);
         } else {
-            let floor = all.negligible + PART * peak;
+            let tolerance = |ledger: &Ledger| ledger.tolerance(all.negligible, all.peak);
             if ledger.is_bounded {
                 ledger.fall = (ledger.fall - change).max(0.0);
-                if ledger.fall > ledger.tolerance(floor) {
-                    ledger.begin(kinetic[1]);
+                if ledger.fall > tolerance(&ledger) {
+                    ledger.begin();
                     self.save(seen.frames, &group);
                 }
-            } else if ledger.rise > ledger.tolerance(floor)
-                && self.unexplained(seen, gainer, warnings).is_some()
-            {
+            } else if ledger.rise > tolerance(&ledger) && self.unexplained(seen, gainer, warnings).is_some() {
                 ledger.is_bounded = true;
                 let stored = self.stored(seen.model, root);
                 // What presses bodies on by its own velocity has done work that is not known.
                 let most = if all.is_carried { stored } else { stored.min(ledger.headroom + ledger.rise) };
                 ledger.headroom = most - ledger.rise;
             }
-            if -ledger.headroom > ledger.tolerance(floor) {
+            if -ledger.headroom > tolerance(&ledger) {
                 if let Some(bodies) = self.unexplained(seen, gainer, warnings) {
                     let explicit = seen.taken.integrator.is_explicit();
                     let cause = WarningCause::EnergyGain { gain: -ledger.headroom, explicit };

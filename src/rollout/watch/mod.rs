@@ -2,6 +2,7 @@
 //! examined step by step, and the findings are returned as values.
 
 mod energy;
+mod energy_change;
 mod passage;
 mod patch_look;
 mod warning;
@@ -188,6 +189,7 @@ impl Watch {
         let mut deep = vec![false; model.pairs.len() + model.rigid_pairs.len()];
         for (index, pair) in model.pairs.iter().enumerate() {
             let Some(look) = self.look_at_patch(model, pair) else { continue };
+            self.energies.add_stored(model, &self.frames, pair);
             let size = smaller_size(model, pair);
             if look.depth > DEEP_OVERLAP * size {
                 let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
