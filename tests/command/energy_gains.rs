@@ -48,7 +48,7 @@ fn a_body_that_one_explicit_step_throws_off_is_noticed() {
     for kind in ["semi_implicit_euler", "rk4"] {
         let solver = format!("kind = \"{kind}\"\ntime_step = 1e-3");
         let thrown = motion(&solver, stiff, &body("b", "mass = 1", 0.05, CUBE), 0.1);
-        assert!(energy(&thrown, 100) > 100.0, "{kind}");
+        assert!(energy(&thrown, 100) > energy(&thrown, 0) + 1.0, "{kind}");
         let said = |w: &MotionWarning| {
             matches!(w.cause, WarningCause::StiffContact { .. } | WarningCause::EnergyGain { .. })
                 && w.bodies.contains(&"b".to_owned())
@@ -118,7 +118,7 @@ fn rigid_bodies_that_pass_through_or_overlap_at_the_start_are_noticed() {
 fn energy_that_has_a_source_is_not_warned_of() {
     let calm = "hydroelastic_modulus = 1e6\ndissipation = 0.0";
     let cube = |more: &str, height: f64| body("b", &format!("mass = 1\n{more}"), height, CUBE);
-    let lift = "[[loads]]\nbody = \"b\"\nforce = { times = [0, 0.1, 0.3], values = [[0, 0, 0], [6, 0, 0], [0, 0, 60]] }\n";
+    let lift = "[[loads]]\nbody = \"b\"\nforce = { times = [0, 0.1, 0.3], values = [[0, 0, 0], [6, 0, 0], [0, 0, 60]], interpolation = \"linear\" }\n";
     for (solver, time_step) in [
         ("kind = \"lagged\"", 1e-3),
         ("kind = \"sap\"", 1e-3),

@@ -100,8 +100,9 @@ impl Watch {
     }
 
     fn look_at_step(&mut self, model: &Model, time: f64, after: &State, taken: &TakenStep<'_>) {
-        // Forces that throw bodies apart in a step act at its start.
-        for (pair, force) in taken.explicit_loads() {
+        // What throws bodies apart in a step acts at its start; the last stage of several is near its end.
+        let is_at_end = taken.integrator.is_runge_kutta();
+        for (pair, force) in taken.explicit_loads().filter(|_| !is_at_end) {
             self.look_at_explicit(model, taken.before, pair, force, taken);
         }
         std::mem::swap(&mut self.frames, &mut self.before);
@@ -113,8 +114,7 @@ impl Watch {
                 self.warnings.push(MotionWarning::of_pair(model, glide.pair, time, cause));
             }
         }
-        // The last forces of a step of several stages may be of a contact that began in it.
-        for (pair, force) in taken.explicit_loads() {
+        for (pair, force) in taken.explicit_loads().filter(|_| is_at_end) {
             self.look_at_explicit(model, after, pair, force, taken);
         }
         let Self { passages, energies, warnings, frames, before, joints, .. } = self;
