@@ -100,11 +100,6 @@ impl Watch {
     }
 
     fn look_at_step(&mut self, model: &Model, time: f64, after: &State, taken: &TakenStep<'_>) {
-        // What throws bodies apart in a step acts at its start; the last stage of several is near its end.
-        let is_at_end = taken.integrator.is_runge_kutta();
-        for (pair, force) in taken.explicit_loads().filter(|_| !is_at_end) {
-            self.look_at_explicit(model, taken.before, pair, force, taken);
-        }
         std::mem::swap(&mut self.frames, &mut self.before);
         model.update_frames(after, &mut self.frames, &mut self.joints);
         for glide in taken.gliding() {
@@ -114,8 +109,13 @@ impl Watch {
                 self.warnings.push(MotionWarning::of_pair(model, glide.pair, time, cause));
             }
         }
-        for (pair, force) in taken.explicit_loads().filter(|_| is_at_end) {
-            self.look_at_explicit(model, after, pair, force, taken);
+        for (pair, force) in taken.explicit_loads() {
+            if !self.look_at_explicit(model, after, pair, force, taken) {
+                // One step has thrown them apart: they touched at its start.
+                model.update_frames(taken.before, &mut self.frames, &mut self.joints);
+                self.look_at_explicit(model, taken.before, pair, force, taken);
+                model.update_frames(after, &mut self.frames, &mut self.joints);
+            }
         }
         let Self { passages, energies, warnings, frames, before, joints, .. } = self;
         passages.after_step(model, frames, time, taken.time_step, warnings);
@@ -130,7 +130,8 @@ impl Watch {
     }
 
     /// Whether an explicit step is short enough for the stiffness and the friction of a contact that
-    /// bears a force in N.
+    /// bears a force in N, in a state whose frames are there. Returns whether there is such a contact then, or
+    /// it need not be looked at.
     fn look_at_explicit(
         &mut self,
         model: &Model,
@@ -138,7 +139,7 @@ impl Watch {
         pair: usize,
         force: f64,
         taken: &TakenStep<'_>,
-    ) {
+    ) -> bool {
         let TakenStep { start: time, time_step: dt, .. } = *taken;
         let known = self.pairs[pair];
         // Friction turns stiff as sliding slows down, at the same force.
@@ -146,9 +147,9 @@ impl Watch {
         let stiff_friction = !known.friction_told && known.slope * force > STABLE_FRICTION * v_s;
         let grown = !(known.stiffness_told && known.friction_told) && force > GROWTH * known.looked_at;
         if !grown && !stiff_friction {
-            return;
+            return true;
         }
-        let Some(look) = self.look_at_patch(model, &model.pairs[pair]) else { return };
+        let Some(look) = self.look_at_patch(model, &model.pairs[pair]) else { return false };
         self.pairs[pair].looked_at = force;
         let bodies = model.pairs[pair].bodies;
         // A body may give way more easily along the surface than into it: a ball rolls.
@@ -177,6 +178,7 @@ impl Watch {
             let cause = WarningCause::StiffFriction { ratio: slope / v_s, limit: STABLE_FRICTION };
             self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
         }
+        true
     }
 
     /// Begins: tells deep overlaps, and bodies inside others.
