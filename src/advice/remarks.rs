@@ -179,7 +179,7 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
             let verdict = if time_step > 2.0 * radian { "are unstable" } else { "are coarse" };
             format!(
                 "an impact lasts {} s, {} steps: explicit steps {verdict}; `time_step = {}`, or \
-                 `kind = \"lagged\"` in [solver], which is stable at any step",
+                 `kind = \"lagged\"` in [solver], which is stable at rest at any step",
                 short(impact),
                 short(impact / time_step),
                 short(0.5 * EXPLICIT_STEP * radian)

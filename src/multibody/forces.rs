@@ -139,7 +139,7 @@ pub(crate) fn total_forces<'w, T: Scalar>(
 }
 
 /// Adds the forces of actuators, stops, loads and the user.
-pub(super) fn add_drives_and_applied<T: Scalar>(
+pub(crate) fn add_drives_and_applied<T: Scalar>(
     model: &Model<T>,
     state: &State<T>,
     time: f64,

@@ -24,6 +24,15 @@ impl<T: Scalar> BodyFrame<T> {
     }
 }
 
+impl BodyFrame {
+    /// The frame after `dt` seconds at its velocity, without its turn.
+    pub(crate) fn ahead(&self, dt: f64) -> Self {
+        let mut pose = self.pose;
+        pose.translation += self.velocity.translational * dt;
+        Self { pose, ..*self }
+    }
+}
+
 impl<T: Scalar> Model<T> {
     /// The frames of all bodies, written into `frames`, in the order of [`Model::bodies`].
     ///

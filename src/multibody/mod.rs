@@ -70,7 +70,7 @@ pub use force_sensitivity::ForceSensitivity;
 pub(crate) use force_values::{AppliedColumn, ForceEntry};
 pub use force_values::{AppliedWorkspace, ForcePoint, Forces};
 pub use forces::ForceWorkspace;
-pub(crate) use forces::total_forces;
+pub(crate) use forces::{add_drives_and_applied, total_forces};
 pub(crate) use found_surfaces::FoundSurfaces;
 pub(crate) use free_motion::FreeMotion;
 pub(crate) use free_motion_sensitivity::FreeMotionSensitivity;

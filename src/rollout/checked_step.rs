@@ -92,7 +92,7 @@ fn log_step<T: Scalar>(
             statistics.residual
         );
     } else {
-        log::trace!("{at}: {} pairs push", workspace.contact_loads().count());
+        log::trace!("{at}: {} pairs push", workspace.contact_loads(integrator).count());
     }
 }
 

@@ -1,6 +1,6 @@
 //! The report that observers of a simulation receive.
 
-use crate::multibody::{Model, State};
+use crate::multibody::{BodyPair, ForcesIn, Model, State};
 use crate::scalar::Scalar;
 use crate::step::{Gliding, Integrator, SolverStatistics, StepTiming, StepWorkspace, SubstepStatistics};
 
@@ -30,8 +30,12 @@ pub struct TakenStep<'a, T = f64> {
     pub start: f64,
     /// Its length, s.
     pub time_step: f64,
+    /// The state at its start.
+    pub before: &'a State<T>,
     /// Its control values.
     pub control: &'a [T],
+    /// The user's forces.
+    pub(super) applied: &'a dyn ForcesIn<T>,
     pub(super) workspace: &'a StepWorkspace<T>,
 }
 
@@ -63,14 +67,33 @@ impl<'a, T> TakenStep<'a, T> {
         self.is_velocity_level().then(|| workspace.gliding()).into_iter().flatten()
     }
 
-    /// The pairs of geometries (by their index in [`Model::pairs`]) that pushed on each other at the
-    /// last evaluation of forces of an explicit step, with the magnitude of the force in N.
+    /// The pairs of geometries (by their index in [`Model::pairs`]) that pushed on each other explicitly at the
+    /// last evaluation of their forces, with the magnitude of the force in N: in an explicit step, or beside
+    /// rigid pairs in a step by complementarity.
     pub(super) fn explicit_loads(&self) -> impl Iterator<Item = (usize, f64)> + use<'a, T>
     where
         T: Scalar,
     {
-        let workspace = self.workspace;
-        let is_explicit = !self.is_velocity_level() && self.substeps().is_none();
-        is_explicit.then(|| workspace.contact_loads()).into_iter().flatten()
+        self.workspace.contact_loads(self.integrator)
+    }
+
+    /// Calls `visit` with the bodies of each contact that acted in the step, as often as geometries of theirs touched.
+    /// Returns whether it did: steps with several evaluations of forces do not keep the contacts of all of them.
+    pub(super) fn for_each_contact(&self, model: &Model<T>, visit: &mut dyn FnMut(BodyPair)) -> bool
+    where
+        T: Scalar,
+    {
+        let of = |pair: usize| model.pairs[pair].bodies;
+        match self.integrator {
+            Integrator::VelocityLevel(_) => self.workspace.contact_pairs().map(of).for_each(visit),
+            Integrator::SemiImplicitEuler | Integrator::Complementarity(_) => {
+                self.explicit_loads().for_each(|(pair, _)| visit(of(pair)));
+                if matches!(self.integrator, Integrator::Complementarity(_)) {
+                    self.workspace.rigid_contacts().iter().for_each(|contact| visit(contact.pair.bodies));
+                }
+            }
+            _ => return false,
+        }
+        true
     }
 }

@@ -341,7 +341,8 @@ impl<'a, T: Scalar> Rollout<'a, T> {
             };
             checked_step_into(integrator, &problem, number, &mut workspace, &mut after)?;
             std::mem::swap(&mut state, &mut after);
-            let taken = TakenStep { integrator, start, time_step, control: &row, workspace: &workspace };
+            let (before, control, workspace) = (&after, &row[..], &workspace);
+            let taken = TakenStep { integrator, start, time_step, before, control, applied, workspace };
             let (steps, taken) = (steps + 1, Some(taken));
             flow = observer(&StepReport { model, steps, all_steps, time: end, state: &state, taken });
         }

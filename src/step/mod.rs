@@ -116,6 +116,12 @@ impl Integrator {
         matches!(self, Self::ErrorControlled(_))
     }
 
+    /// Whether forces act as they are, and no equations are solved for the velocities, in a step or its substeps.
+    pub(crate) fn is_explicit(self) -> bool {
+        let method = self.of_fixed_length();
+        method == Self::SemiImplicitEuler || method.is_runge_kutta()
+    }
+
     /// Whether it is an explicit Runge–Kutta method of fixed steps.
     pub(crate) fn is_runge_kutta(self) -> bool {
         self.tableau().is_some()
@@ -205,12 +211,23 @@ impl<T> StepWorkspace<T> {
     }
 
     /// The pairs of geometries (indices in [`Model::pairs`]) that have pushed on each other at the last
-    /// evaluation of forces of an explicit step, with the magnitude of the force in N.
-    pub(crate) fn contact_loads(&self) -> impl Iterator<Item = (usize, f64)>
+    /// evaluation of forces of a step by this method, with the magnitude of the force in N; none of methods
+    /// that are implicit in these forces, or find substeps.
+    pub(crate) fn contact_loads(&self, of: Integrator) -> impl Iterator<Item = (usize, f64)>
     where
         T: Scalar,
     {
-        self.forces.contact_loads()
+        let of_complementarity = matches!(of, Integrator::Complementarity(_));
+        let is_explicit = of == Integrator::SemiImplicitEuler || of.is_runge_kutta();
+        let own = of_complementarity.then(|| self.complementarity.forces.contact_loads());
+        let shared = is_explicit.then(|| self.forces.contact_loads());
+        own.into_iter().flatten().chain(shared.into_iter().flatten())
+    }
+
+    /// The pairs of geometries (indices in [`Model::pairs`]) that touched at the start of the last velocity-level
+    /// step.
+    pub(crate) fn contact_pairs(&self) -> impl Iterator<Item = usize> {
+        self.last_velocity_level().contact_pairs()
     }
 
     /// Calls `visit` for each face of the last step if that was a velocity-level step, with the index of

@@ -17,6 +17,7 @@ mod contact;
 mod controllers;
 mod designs;
 mod end_time;
+mod energy_gains;
 mod faults;
 mod files_in_turn;
 mod fit;

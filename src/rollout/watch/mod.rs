@@ -1,17 +1,21 @@
 //! Finds what a simulation does that its user would not want and might not notice. The motion is
 //! examined step by step, and the findings are returned as values.
 
+mod energy;
+mod energy_change;
 mod passage;
 mod patch_look;
 mod warning;
 
 pub use warning::{MotionWarning, WarningCause};
 
+use self::energy::{Energies, Seen};
 use self::passage::Passages;
 use self::patch_look::{PatchLook, smallest_extent};
 use super::report::{StepReport, TakenStep};
-use crate::contact::{ContactPair, PairMaterial, Workspace};
+use crate::contact::{ContactPair, FeaturePair, PairMaterial, Rim, Workspace, find_features};
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
+use crate::spatial::RigidTransform;
 use crate::step::Gliding;
 
 /// An explicit method follows a contact of stiffness k on a mass m if ω δt with ω = √(k/m) is at
@@ -25,6 +29,27 @@ const STABLE_FRICTION: f64 = 2.0;
 const GROWTH: f64 = 1.2;
 /// Overlaps at the start are told if they are deeper than this part of the body's smallest side.
 const DEEP_OVERLAP: f64 = 0.1;
+
+/// Overlaps of rigid bodies at the start count from this part of the smaller body's smallest side: one step undoes them.
+const RIGID_OVERLAP: f64 = 1e-4;
+
+/// The smallest side of the smaller of two geometries, m.
+fn smaller_size(model: &Model, pair: &GeometryPair) -> f64 {
+    let sizes = pair
+        .geometries()
+        .map(|(body, geometry)| smallest_extent(&model.bodies[body].geometries[geometry].collider));
+    sizes[0].min(sizes[1])
+}
+
+/// How deep two rigid geometries overlap, m; 0 where they are apart.
+fn rigid_overlap(query: &ContactPair) -> f64 {
+    let (mut found, here) = (Vec::new(), RigidTransform::identity());
+    find_features((query.a, &query.x_wa), (query.b, &query.x_wb), 0.0, Rim::Points, &mut found);
+    let distance = |features: &FeaturePair| {
+        features.prepare((query.a, &here), (query.b, &here)).at(&query.x_wa, &query.x_wb).distance
+    };
+    found.iter().fold(0.0, |depth, features| f64::max(depth, -distance(features)))
+}
 
 /// What is known of a pair of geometries.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +70,10 @@ pub struct Watch {
     warnings: Vec<MotionWarning>,
     pairs: Vec<PairState>,
     passages: Passages,
+    energies: Energies,
+    /// Of the state that is looked at, and of the one before.
     frames: Vec<BodyFrame>,
+    before: Vec<BodyFrame>,
     joints: JointKinematics,
     scratch: Workspace,
 }
@@ -72,6 +100,7 @@ impl Watch {
     }
 
     fn look_at_step(&mut self, model: &Model, time: f64, after: &State, taken: &TakenStep<'_>) {
+        std::mem::swap(&mut self.frames, &mut self.before);
         model.update_frames(after, &mut self.frames, &mut self.joints);
         for glide in taken.gliding() {
             if !std::mem::replace(&mut self.pairs[glide.pair].gliding_told, true) {
@@ -81,10 +110,17 @@ impl Watch {
             }
         }
         for (pair, force) in taken.explicit_loads() {
-            self.look_at_explicit(model, after, pair, force, taken);
+            if !self.look_at_explicit(model, after, pair, force, taken) {
+                // One step has thrown them apart: they touched at its start.
+                model.update_frames(taken.before, &mut self.frames, &mut self.joints);
+                self.look_at_explicit(model, taken.before, pair, force, taken);
+                model.update_frames(after, &mut self.frames, &mut self.joints);
+            }
         }
-        let Self { passages, warnings, frames, .. } = self;
+        let Self { passages, energies, warnings, frames, before, joints, .. } = self;
         passages.after_step(model, frames, time, taken.time_step, warnings);
+        let seen = Seen { model, time, after, taken, before_frames: before, frames, joints };
+        energies.after_step(seen, warnings);
     }
 
     /// The contact of a pair, if it has one.
@@ -94,15 +130,16 @@ impl Watch {
     }
 
     /// Whether an explicit step is short enough for the stiffness and the friction of a contact that
-    /// bears a force in N.
+    /// bears a force in N, in a state whose frames are there. Returns whether there is such a contact then, or
+    /// it need not be looked at.
     fn look_at_explicit(
         &mut self,
         model: &Model,
-        after: &State,
+        state: &State,
         pair: usize,
         force: f64,
         taken: &TakenStep<'_>,
-    ) {
+    ) -> bool {
         let TakenStep { start: time, time_step: dt, .. } = *taken;
         let known = self.pairs[pair];
         // Friction turns stiff as sliding slows down, at the same force.
@@ -110,15 +147,15 @@ impl Watch {
         let stiff_friction = !known.friction_told && known.slope * force > STABLE_FRICTION * v_s;
         let grown = !(known.stiffness_told && known.friction_told) && force > GROWTH * known.looked_at;
         if !grown && !stiff_friction {
-            return;
+            return true;
         }
-        let Some(look) = self.look_at_patch(model, &model.pairs[pair]) else { return };
+        let Some(look) = self.look_at_patch(model, &model.pairs[pair]) else { return false };
         self.pairs[pair].looked_at = force;
         let bodies = model.pairs[pair].bodies;
         // A body may give way more easily along the surface than into it: a ball rolls.
         let [into, along] = [look.normal, look.slip_direction()].map(|direction| {
             let Self { frames, joints, .. } = &mut *self;
-            patch_look::mobility(model, after, frames, joints, bodies, &look.centroid, &direction)
+            patch_look::mobility(model, state, frames, joints, bodies, &look.centroid, &direction)
         });
         let turn = (look.stiffness * into).sqrt() * dt;
         if turn > RESOLVED_TURN && !known.stiffness_told {
@@ -141,6 +178,7 @@ impl Watch {
             let cause = WarningCause::StiffFriction { ratio: slope / v_s, limit: STABLE_FRICTION };
             self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
         }
+        true
     }
 
     /// Begins: tells deep overlaps, and bodies inside others.
@@ -149,16 +187,25 @@ impl Watch {
         self.passages = Passages::new(model, &self.frames);
         self.pairs = vec![PairState::default(); model.pairs.len()];
         self.started = true;
-        let mut deep = vec![false; model.pairs.len()];
+        self.energies = Energies::new(model, state, &self.frames, &mut self.joints);
+        let mut deep = vec![false; model.pairs.len() + model.rigid_pairs.len()];
         for (index, pair) in model.pairs.iter().enumerate() {
             let Some(look) = self.look_at_patch(model, pair) else { continue };
-            let sizes = [(pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b)]
-                .map(|(body, geometry)| smallest_extent(&model.bodies[body].geometries[geometry].collider));
-            let size = sizes[0].min(sizes[1]);
+            self.energies.add_stored(model, &self.frames, pair);
+            let size = smaller_size(model, pair);
             if look.depth > DEEP_OVERLAP * size {
                 let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
                 self.warnings.push(MotionWarning::of_pair(model, index, time, cause));
                 deep[index] = true;
+            }
+        }
+        for (pair, deep) in model.rigid_pairs.iter().zip(&mut deep[model.pairs.len()..]) {
+            let depth = with_pair(model, &self.frames, pair, rigid_overlap);
+            if depth > RIGID_OVERLAP * smaller_size(model, pair) {
+                let cause = WarningCause::RigidOverlap { depth };
+                let bodies = [pair.bodies.a, pair.bodies.b];
+                self.warnings.push(MotionWarning::of_bodies(model, bodies, time, cause));
+                *deep = true;
             }
         }
         self.passages.look_at_start(model, &deep, time, &mut self.warnings);

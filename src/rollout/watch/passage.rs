@@ -185,7 +185,8 @@ impl Passages {
         let mut passages =
             Self { geometries, reaches, list: Vec::new(), poses: vec![Vec::new(); frames.len()] };
         passages.set_poses(model, frames);
-        for pair in &model.pairs {
+        let pairs = model.pairs.iter().map(|pair| (pair, false));
+        for (pair, is_rigid) in pairs.chain(model.rigid_pairs.iter().map(|pair| (pair, true))) {
             let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
             for (of, through) in [(a, b), (b, a)] {
                 let Some((middle, _)) = passages.geometries[of.0][of.1].1 else { continue };
@@ -199,7 +200,8 @@ impl Passages {
                     last_rotation,
                     free,
                     told: false,
-                    long_step_told: false,
+                    // Between rigid bodies the contact is where the step ends, however long it is.
+                    long_step_told: is_rigid,
                 });
             }
         }
@@ -210,7 +212,7 @@ impl Passages {
     /// that their overlap has been told.
     pub fn look_at_start(&self, model: &Model, told: &[bool], time: f64, warnings: &mut Vec<MotionWarning>) {
         let told_of = |passage: &Passage| {
-            model.pairs.iter().zip(told).any(|(pair, told)| {
+            model.pairs.iter().chain(&model.rigid_pairs).zip(told).any(|(pair, told)| {
                 let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
                 *told && [(a, b), (b, a)].contains(&(passage.of, passage.through))
             })

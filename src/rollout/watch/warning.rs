@@ -66,6 +66,19 @@ pub enum WarningCause {
         /// The longest step that is not far, s.
         longest: f64,
     },
+    /// The first body gains energy in contact with the second, and no actuator, load, moving surface or stored
+    /// pressure gives it.
+    EnergyGain {
+        /// By how much it exceeds what there was, J.
+        gain: f64,
+        /// The steps are explicit.
+        explicit: bool,
+    },
+    /// Two rigid bodies overlap at the start.
+    RigidOverlap {
+        /// Deepest overlap, m.
+        depth: f64,
+    },
     /// The bodies overlap deeply at the start.
     DeepStart {
         /// Deepest overlap, m.
@@ -96,6 +109,23 @@ impl MotionWarning {
     }
 }
 
+impl MotionWarning {
+    /// Whether it already says that these two bodies gain energy, or why.
+    pub(super) fn explains_gain(&self, model: &Model, bodies: [usize; 2]) -> bool {
+        let [a, b] = bodies.map(|body| &model.bodies[body].name);
+        let explains = matches!(
+            self.cause,
+            WarningCause::EnergyGain { .. }
+                | WarningCause::StiffContact { .. }
+                | WarningCause::LongStep { .. }
+                | WarningCause::DeepStart { .. }
+                | WarningCause::RigidOverlap { .. }
+        );
+        explains
+            && ([&self.bodies[0], &self.bodies[1]] == [a, b] || [&self.bodies[1], &self.bodies[0]] == [a, b])
+    }
+}
+
 impl fmt::Display for MotionWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { time, bodies: [a, b], cause } = self;
@@ -120,6 +150,20 @@ impl fmt::Display for MotionWarning {
             WarningCause::LongStep { way, depth, longest } => write!(
                 f,
                 "`{a}` moves or turns by {way:.2e} m at `{b}` in one step; from its middle to its surface it is {depth:.2e} m. Contact then begins deep inside or is missed, and energy is gained or lost; make the steps {longest:.1e} s or shorter"
+            ),
+            WarningCause::EnergyGain { gain, explicit } => {
+                let remedy = match explicit {
+                    true => "shorten the steps, or use a velocity-level solver such as \"lagged\"",
+                    false => "shorten the steps, or lower hydroelastic_modulus where contact is not rigid",
+                };
+                write!(
+                    f,
+                    "`{a}` gains {gain:.2e} J of energy that no actuator, load or stored pressure gives: it is thrown off; {remedy}"
+                )
+            }
+            WarningCause::RigidOverlap { depth } => write!(
+                f,
+                "rigid bodies that overlap, by {depth:.2e} m at the start: one step moves them apart, and they keep that velocity and are thrown apart; move them apart, or check units (m, rad) and scale"
             ),
             WarningCause::DeepStart { depth, size, force } => write!(
                 f,

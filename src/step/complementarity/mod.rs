@@ -120,7 +120,8 @@ pub(super) struct Memory {
     linear: LinearSolver,
     real: RealParts,
     control: Vec<f64>,
-    forces: ForceWorkspace,
+    /// Of the pairs that are not rigid, among others.
+    pub forces: ForceWorkspace,
     /// The contacts of the last step.
     pub report: Vec<RigidContact>,
     /// The last step, as it was solved.

@@ -84,6 +84,11 @@ impl Workspace {
         &self.newton.statistics
     }
 
+    /// The pairs of geometries that touched at the start of the last step.
+    pub fn contact_pairs(&self) -> impl Iterator<Item = usize> {
+        self.problem.patches.iter().map(|patch| patch.pair)
+    }
+
     /// How long the parts of the last step took.
     pub fn timing(&self) -> StepTiming {
         self.timing
