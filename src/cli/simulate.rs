@@ -175,7 +175,7 @@ fn simulate(
             bar.inc(1);
         }
         if steps % arguments.every == 0 {
-            rows.write(time, step.state).map_err(Failure::Write)?;
+            rows.write_report(step).map_err(Failure::Write)?;
         }
         Ok(if interruption::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     });

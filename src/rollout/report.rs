@@ -2,7 +2,10 @@
 
 use crate::multibody::{BodyPair, ForcesIn, Model, State};
 use crate::scalar::Scalar;
-use crate::step::{Gliding, Integrator, SolverStatistics, StepTiming, StepWorkspace, SubstepStatistics};
+use crate::spatial::SpatialForce;
+use crate::step::{
+    Gliding, Integrator, SolverStatistics, StepProblem, StepTiming, StepWorkspace, SubstepStatistics,
+};
 
 /// A state of a simulation, and the step that led to it.
 #[derive(Debug)]
@@ -95,5 +98,20 @@ impl<'a, T> TakenStep<'a, T> {
             _ => return false,
         }
         true
+    }
+}
+
+impl StepReport<'_> {
+    /// The forces of contact over the step: for each pair in [`Model::pairs`] the wrench on body A about its origin, in W, N and N m,
+    /// which is the impulse of the step divided by its length. `None` at the initial state, and for explicit steps.
+    pub fn step_forces(&self) -> Option<Vec<SpatialForce<f64>>> {
+        let model = self.model;
+        let TakenStep { integrator, start, time_step, before, control, applied, workspace } = *self.taken.as_ref()?;
+        let step = StepProblem { model, state: before, time: start, time_step, applied, control, substeps: None };
+        let mut forces = vec![SpatialForce::zero(); model.pairs.len()];
+        let rate = 1.0 / step.length();
+        integrator
+            .for_each_impulse(&step, workspace, &mut |pair, impulse| forces[pair] += impulse * rate)
+            .then_some(forces)
     }
 }

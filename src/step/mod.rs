@@ -37,6 +37,7 @@ use runge_kutta::Tableau;
 use crate::contact::ContactModel;
 use crate::multibody::{ForceWorkspace, Model, State};
 use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
 
 /// The methods that advance a state over a step of fixed length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -230,6 +231,12 @@ impl<T> StepWorkspace<T> {
         self.last_velocity_level().contact_pairs()
     }
 
+    /// Calls `visit` for each contact of the last step, of fixed length and at the level of velocities, with its pair in
+    /// [`Model::pairs`] and the impulse on body A about its origin, in W, N s and N m s.
+    fn for_each_impulse(&self, model: &Model, visit: &mut dyn FnMut(usize, SpatialForce<f64>)) {
+        self.velocity_level.for_each_impulse(model, visit);
+    }
+
     /// Calls `visit` for each face of the last step if that was a velocity-level step, with the index of
     /// its pair in [`Model::pairs`] and a number that identifies the face and the branch of its impulse.
     pub(crate) fn for_each_branch(&self, visit: impl FnMut(usize, u64)) {
@@ -344,6 +351,40 @@ impl Integrator {
             }
             outcome => outcome,
         }
+    }
+
+    /// Calls `visit` for each contact of a velocity-level step that has just been taken with `workspace`, with its pair in
+    /// [`Model::pairs`] and the impulse on body A about its origin, in W, N s and N m s: several times for a pair where the step
+    /// consists of substeps, whose impulses add up. Returns whether there are impulses: not of explicit steps.
+    pub(crate) fn for_each_impulse(
+        self,
+        step: &StepProblem<'_>,
+        workspace: &StepWorkspace,
+        visit: &mut dyn FnMut(usize, SpatialForce<f64>),
+    ) -> bool {
+        let Some(method) = self.velocity_level_method() else { return false };
+        let search = workspace.search.as_ref().filter(|search| search.is_last);
+        let control = match (self, search) {
+            (Self::ErrorControlled(control), _) => control,
+            (_, Some(_)) => ErrorControlled::landing(method),
+            (_, None) => {
+                workspace.for_each_impulse(step.model, visit);
+                return true;
+            }
+        };
+        let Some(search) = search else { return false };
+        let (substeps, mut number) = (&search.statistics.substeps, 0);
+        let outcome = control.for_each_fixed_step(step, substeps, &mut StepWorkspace::default(), &mut |_, _, of_part| {
+            // Of each substep that is extrapolated the whole comes before the halves.
+            let weight = match control.method {
+                ControlledMethod::Extrapolated(_) if number % 3 == 0 => -1.0,
+                ControlledMethod::Extrapolated(_) => 2.0,
+                _ => 1.0,
+            };
+            number += 1;
+            of_part.for_each_impulse(step.model, &mut |pair, impulse| visit(pair, impulse * weight));
+        });
+        outcome.is_ok()
     }
 
     /// What a velocity-level step becomes where it lands without having foreseen it: the last step of the workspace, which

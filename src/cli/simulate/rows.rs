@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::Error;
 use crate::io::{FileError, OutputFile, TrajectoryWriter};
 use crate::multibody::{Model, State};
+use crate::rollout::StepReport;
 
 /// The rows of a trajectory, as they come.
 pub(super) struct Rows<'m> {
@@ -48,8 +49,18 @@ impl<'m> Rows<'m> {
         }
     }
 
+    /// Writes the row of a state that the simulation has come to.
+    pub fn write_report(&mut self, report: &StepReport<'_>) -> io::Result<()> {
+        self.last = Some(report.time);
+        match &mut self.to {
+            Destination::File(writer, _) => writer.write_report(report),
+            Destination::StandardOutput(writer) => writer.write_report(report),
+            Destination::Nowhere => Ok(()),
+        }
+    }
+
     /// Writes a row.
-    pub fn write(&mut self, time: f64, state: &State) -> io::Result<()> {
+    fn write(&mut self, time: f64, state: &State) -> io::Result<()> {
         self.last = Some(time);
         match &mut self.to {
             Destination::File(writer, _) => writer.write(time, state),

@@ -9,7 +9,8 @@ use crate::io::motion::forces::ContactForces;
 use crate::io::motion::trajectory::{BRISTLE_COLUMNS, COLUMNS, TIME, bristle_names, joint_titles, numbers};
 use crate::multibody::tree::JointState;
 use crate::multibody::{Model, State};
-use crate::rollout::Trajectory;
+use crate::rollout::{StepReport, Trajectory};
+use crate::spatial::SpatialForce;
 
 /// Writes the states of a model as rows of a table, in full precision: `t_s`, then thirteen columns
 /// for each free body, then the coordinates `q` and `v` of each joint.
@@ -21,9 +22,9 @@ use crate::rollout::Trajectory;
 ///
 /// On request there are six columns more for each pair of bodies A and B that can touch: `A-B.fx_N`,
 /// `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`, `tz_N_m`, its moment about the
-/// origin of A. The forces of each state are those of the pressure fields, with dissipation and friction
-/// at the velocities of that state (see [`Model::pair_contact`]). The impulse of an implicit step
-/// belongs to the velocities after the step and differs from these forces where velocities change much.
+/// origin of A. After an implicit step they are those of the step that led to the state: its impulse divided by its length.
+/// Otherwise they are those of the pressure fields, with dissipation and friction at the velocities of that state (see
+/// [`Model::pair_contact`]).
 #[derive(Debug)]
 pub struct TrajectoryWriter<'m, W: Write> {
     model: &'m Model,
@@ -62,6 +63,24 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&mut self, time: f64, state: &State) -> io::Result<()> {
+        self.write_row(time, state, None)
+    }
+
+    /// Writes the row of the state that a simulation has come to.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_report(&mut self, report: &StepReport<'_>) -> io::Result<()> {
+        let of_step = self.forces.is_some().then(|| report.step_forces()).flatten();
+        self.write_row(report.time, report.state, of_step.as_deref())
+    }
+
+    fn write_row(
+        &mut self,
+        time: f64,
+        state: &State,
+        of_step: Option<&[SpatialForce<f64>]>,
+    ) -> io::Result<()> {
         let Self { model, forces, csv, row } = self;
         row.clear();
         // The shortest digits that name this number and no other.
@@ -75,7 +94,8 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         for pair in 0..model.bristle_count() {
             row.extend(state.deflection(pair).numbers().map(|x| format!("{x:?}")));
         }
-        row.extend(forces.iter_mut().flat_map(|forces| forces.numbers(state)).map(|x| format!("{x:?}")));
+        let numbers = forces.iter_mut().flat_map(|forces| forces.numbers(state, of_step));
+        row.extend(numbers.map(|x| format!("{x:?}")));
         Ok(csv.write_record(row)?)
     }
 

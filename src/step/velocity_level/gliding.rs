@@ -13,7 +13,11 @@
 //! steps do that; Lagged and TAMSI do not have the gap. It shows in a step whose normal impulse
 //! acts mostly between faces that have parted at the end of the step.
 
+use nalgebra::Vector3;
+
 use super::Workspace;
+use crate::multibody::Model;
+use crate::spatial::SpatialForce;
 
 /// A pair of geometries that a contact model lifts apart while they slide.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +33,19 @@ pub struct Gliding {
 }
 
 impl Workspace {
+    /// Calls `visit` for each patch of the last step with its pair (an index in [`crate::multibody::Model::pairs`]) and the
+    /// impulse on body A about its origin at the start of the step, in W, N s and N m s.
+    pub fn for_each_impulse(&self, model: &Model, visit: &mut dyn FnMut(usize, SpatialForce<f64>)) {
+        for (patch, (on_o, _)) in self.problem.patches.iter().zip(&self.newton.by_patch) {
+            let x_wf = &patch.contacts.x_wf;
+            let sign = if patch.contacts.a_is_o { 1.0 } else { -1.0 };
+            let part = |k: usize| x_wf.rotation * Vector3::new(on_o[k], on_o[k + 1], on_o[k + 2]) * sign;
+            let a = model.pairs[patch.pair].bodies.a;
+            let to_a = self.frames[a].pose.translation - *x_wf * patch.contacts.origin;
+            visit(patch.pair, SpatialForce::new(part(0), part(3)).shifted(&to_a));
+        }
+    }
+
     /// The pairs between which most of the last step's normal impulse acts across a gap.
     pub fn gliding(&self) -> impl Iterator<Item = Gliding> {
         self.problem.patches.iter().filter_map(|patch| {
