@@ -67,6 +67,7 @@ pub(crate) use impulse::patch_sums::patch_sums;
 pub(crate) use impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts,
 };
+pub(crate) use impulse::release::Release;
 pub(crate) use impulse::world_jacobian::{BristlesInWorld, world_impulse_jacobian};
 pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};
 pub use pair::collider::{Collider, ContactGeometry};

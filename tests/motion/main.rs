@@ -7,6 +7,7 @@ mod computed_torque;
 mod constraints;
 mod contact_settings;
 mod continuous_limit;
+mod controlled_bounces;
 mod controllers;
 mod design;
 mod drake_steps;

@@ -82,9 +82,13 @@ fn described(model: &Model, limit: SubstepLimit) -> String {
     let name = |body: usize| format!("`{}`", model.bodies()[body].name);
     match limit {
         SubstepLimit::Error { body } => format!("the error of {}", name(body)),
-        SubstepLimit::Onset { pair } => {
+        SubstepLimit::Onset { pair } | SubstepLimit::Release { pair } => {
             let bodies = model.pairs()[pair].bodies;
-            format!("{} and {} begin to touch", name(bodies.a), name(bodies.b))
+            let (a, b) = (name(bodies.a), name(bodies.b));
+            match limit {
+                SubstepLimit::Onset { .. } => format!("{a} and {b} begin to touch"),
+                _ => format!("{a} and {b} cease to touch"),
+            }
         }
         SubstepLimit::NotConverged => "the velocities after a longer one did not converge".to_owned(),
         _ => "a longer one led to what is not finite".to_owned(),

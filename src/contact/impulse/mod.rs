@@ -21,6 +21,7 @@ pub(in crate::contact) mod patch_matrix;
 pub(in crate::contact) mod patch_sums;
 pub(in crate::contact) mod point_contacts;
 pub(in crate::contact) mod polygon_motion;
+pub(in crate::contact) mod release;
 pub(in crate::contact) mod shape_vjp;
 pub(in crate::contact) mod simd;
 mod stored;

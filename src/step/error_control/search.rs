@@ -8,7 +8,7 @@ use super::super::velocity_level::Unforeseen;
 use super::super::{RadauOrder, StepError, StepProblem, StepWorkspace};
 use super::displacement::Displacement;
 use super::length::{SHORTEST, factor, fitted, quantized};
-use super::onset::Onset;
+use super::onset::{Missed, Onset, Part};
 use super::statistics::{Substep, SubstepLimit, SubstepStatistics};
 use super::substep::fixed_step;
 use super::{ControlledMethod, ErrorControlled, extrapolation::extrapolate};
@@ -141,6 +141,7 @@ impl Search {
                     if error.is_finite() && change > 0.25 {
                         // The first half was a step of the whole length of what is tried next.
                         std::mem::swap(&mut self.whole, &mut self.middle);
+                        self.onset.halve();
                         (wished, whole_is_known) = (0.5 * length, true);
                     }
                 }
@@ -183,8 +184,8 @@ impl Search {
             Err(StepError::NotFinite { .. }) => return failed(SubstepLimit::NotFinite),
             outcome => outcome?,
         }
-        let Self { after, whole, displacement, onset, workspace, .. } = self;
         if let ControlledMethod::Landing(_) = method {
+            let Self { after, workspace, .. } = self;
             if !after.is_finite() {
                 return failed(SubstepLimit::NotFinite);
             }
@@ -199,6 +200,7 @@ impl Search {
                 limit: SubstepLimit::Onset { pair },
             }));
         }
+        let Self { after, whole, displacement, onset, .. } = self;
         if !after.is_finite() || !whole.is_finite() {
             return failed(SubstepLimit::NotFinite);
         }
@@ -208,10 +210,14 @@ impl Search {
         let (distance, body) = displacement.largest(step.model, [whole, after], time);
         let mut attempt = Attempt { error: distance / accuracy, limit: SubstepLimit::Error { body } };
         if is_velocity_level && attempt.error <= 1.0 {
-            let touching = workspace.velocity_level.touching();
-            let missed = onset.missed(step.model, after, touching, step.length());
+            let missed = onset.missed(step.model, after, (step.length(), time));
             if let Some((moved, pair)) = missed.filter(|(moved, _)| *moved > distance) {
                 attempt = Attempt { error: moved / accuracy, limit: SubstepLimit::Onset { pair } };
+            }
+            let Missed { speed, pair } = onset.released();
+            let error = speed * (step.length() + time) / accuracy;
+            if error > attempt.error {
+                attempt = Attempt { error, limit: SubstepLimit::Release { pair } };
             }
         }
         if matches!(method, ControlledMethod::Extrapolated(_)) {
@@ -229,22 +235,25 @@ impl Search {
         (longest, damp_twice): (f64, bool),
         whole_is_known: bool,
     ) -> Result<(), StepError> {
-        let Self { statistics, after, workspace, middle, whole, displacement, .. } = self;
+        let Self { statistics, after, workspace, middle, whole, displacement, onset, .. } = self;
         let integrator = method.of_order(order);
-        let mut take = |step: &StepProblem<'_>, after: &mut State| {
+        let mut take = |part: Option<Part>, step: &StepProblem<'_>, after: &mut State| {
             let outcome = fixed_step(integrator, step, workspace, after);
             statistics.count(integrator, workspace);
+            if let (Some(part), Ok(())) = (part, &outcome) {
+                onset.note(part, step.model, &workspace.velocity_level);
+            }
             outcome
         };
         match method {
             ControlledMethod::BogackiShampine | ControlledMethod::DormandPrince => {
-                take(step, after)?;
+                take(None, step, after)?;
                 if let Some(tableau) = integrator.tableau() {
                     workspace.runge_kutta.embedded_into(tableau, step.state, step.length(), whole);
                 }
             }
             ControlledMethod::Radau => {
-                take(step, after)?;
+                take(None, step, after)?;
                 let displacement = RefCell::new(displacement);
                 let measure = |error: &[f64]| {
                     let states = [&*after, &after.moved(error)];
@@ -253,14 +262,14 @@ impl Search {
                 let error = workspace.radau.solver.estimated_error(step, damp_twice, &measure);
                 whole.set_moved(after, error);
             }
-            ControlledMethod::Landing(_) => take(step, after)?,
+            ControlledMethod::Landing(_) => take(None, step, after)?,
             ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
                 let half = 0.5 * step.time_step;
                 if !whole_is_known {
-                    take(step, whole)?;
+                    take(Some(Part::Whole), step, whole)?;
                 }
-                take(&step.part(0.0, half), middle)?;
-                take(&StepProblem { state: middle, ..step.part(half, half) }, after)?;
+                take(Some(Part::First), &step.part(0.0, half), middle)?;
+                take(Some(Part::Second), &StepProblem { state: middle, ..step.part(half, half) }, after)?;
             }
         }
         Ok(())

@@ -29,6 +29,11 @@ pub enum SubstepLimit {
         /// The pair.
         pair: usize,
     },
+    /// A contact that ends within it, by the index of its pair.
+    Release {
+        /// The pair.
+        pair: usize,
+    },
     /// The velocities after it did not converge.
     NotConverged,
     /// The state after it, or the forces in it, are not finite.
@@ -40,7 +45,7 @@ impl SubstepLimit {
     pub(super) fn bodies(self, model: &Model) -> Vec<usize> {
         match self {
             Self::Error { body } => vec![body],
-            Self::Onset { pair } => {
+            Self::Onset { pair } | Self::Release { pair } => {
                 let bodies = model.pairs[pair].bodies;
                 vec![bodies.a, bodies.b]
             }
@@ -59,6 +64,7 @@ impl fmt::Display for SubstepLimit {
             Self::Onset { .. } => {
                 "a contact begins with a force that is not small however short the step is; the bodies may have been put into one another"
             }
+            Self::Release { .. } => "a contact ends with a force that is not small however short the step is",
             Self::NotConverged => "the velocities after it do not converge; loosen solver.relative_tolerance or raise the accuracy",
             Self::NotFinite => "the forces or the state after it are not finite",
         })

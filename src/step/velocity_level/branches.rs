@@ -1,12 +1,23 @@
-//! Which formula of its contact model each face followed in the last step.
+//! Which contacts there were in the last step, which of them ended, and which formula of its contact model each face
+//! followed.
 
 use super::Workspace;
+use crate::contact::Release;
 
 impl Workspace {
     /// The pairs of geometries that were in contact at the start of the last step, by their indices in
     /// [`crate::multibody::Model::pairs`], in increasing order.
     pub fn touching(&self) -> impl Iterator<Item = usize> {
         self.problem.patches.iter().map(|patch| patch.pair)
+    }
+
+    /// The contacts that ended within the last step, with their pairs.
+    pub fn released(&self) -> impl Iterator<Item = (usize, Release)> {
+        let Self { problem, newton, .. } = self;
+        problem.patches.iter().filter_map(|patch| {
+            let v = problem.relative(patch, &newton.velocity, true);
+            Some((patch.pair, patch.contacts.release(&problem.contacts, &v)?))
+        })
     }
 
     /// Calls `visit` for each face with the index of its pair in [`crate::multibody::Model::pairs`] and

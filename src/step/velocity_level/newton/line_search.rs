@@ -11,7 +11,7 @@ const LINE_SEARCH_SLOPE: f64 = 1e-3;
 const LINE_SEARCH_EVALUATIONS: usize = 60;
 
 impl Newton {
-    /// Takes the step of a convex model, as far as it decreases the cost.
+    /// Takes the step of a convex model, as far as it decreases the cost; the step is then what was taken.
     pub(super) fn descend(&mut self, problem: &mut Problem, before: f64) -> f64 {
         let slope = dot(&self.residual, &self.step);
         self.trial.copy_from_slice(&self.velocity);
@@ -20,10 +20,11 @@ impl Newton {
         let residual = self.evaluate(problem);
         let slope_after = dot(&self.residual, &self.step);
         // The cost has its minimum at or beyond the full step, or close to it. Where the balance
-        // is rounding the slopes are too.
+        // is rounding the slopes are too, but not if it gets worse by a step that is none: then the step has
+        // passed by a kink.
         if slope_after <= 0.0
             || (slope_after <= -GOOD_SLOPE * slope && residual < before)
-            || before <= STAGNATION
+            || (before <= STAGNATION && (residual <= before || self.step_is_rounding(&problem.scale.weight)))
         {
             return residual;
         }
@@ -31,7 +32,8 @@ impl Newton {
         let alpha = self.line_search(problem, &start, slope, slope_after);
         self.velocity.copy_from_slice(&start);
         self.trial = start;
-        self.advance(alpha);
+        self.step.iter_mut().for_each(|step| *step *= alpha);
+        self.advance(1.0);
         self.evaluate(problem)
     }
 

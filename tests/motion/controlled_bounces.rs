@@ -1,0 +1,138 @@
+//! Bounces in steps of controlled error: contacts that begin and end within a substep count.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+use crate::step_scenes::{Builder, MODELS, ball_inertia, compliant, material, moving};
+
+use isobar::contact::{ContactGeometry, ContactModel, ContactSettings, SurfaceRepresentation};
+use isobar::geometry::Shape;
+use isobar::multibody::{Model, State};
+use isobar::rollout::{Checkpoints, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+use isobar::scalar::Scalar;
+use isobar::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
+use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
+
+const RADIUS: f64 = 0.1;
+
+/// A lossless ball of 1 kg, `gap` m above a rigid floor, that comes down with a speed; with `ceiling` m between the
+/// floor and a second one above. There is no gravity.
+fn ball(modulus: f64, gap: f64, speed: f64, turn: f64, ceiling: Option<f64>) -> (Model, State) {
+    let mut b = Builder::default();
+    let state = moving(
+        Quaternion::from_matrix(&rotation_from_rpy(turn, 0.7 * turn, 0.3)),
+        Vector3::new(0.0, 0.0, RADIUS + gap),
+        Vector3::zeros(),
+        Vector3::new(0.0, 0.0, -speed),
+    );
+    let lossless = material(modulus, 0.0, 0.0, 0.0);
+    let shape = compliant(Shape::Sphere { radius: RADIUS }, 0.06);
+    b.free(shape, lossless, 1.0, ball_inertia(1.0, RADIUS), None, state);
+    let floor = Arc::new(ContactGeometry::RigidHalfSpace);
+    b.fixed(floor.clone(), lossless, 1.0, RigidTransform::identity());
+    if let Some(height) = ceiling {
+        let down = rotation_from_rpy(std::f64::consts::PI, 0.0, 0.0);
+        b.fixed(floor, lossless, 1.0, RigidTransform::new(down, Vector3::new(0.0, 0.0, height)));
+    }
+    let surface = SurfaceRepresentation::Polygons;
+    b.build(Vector3::zeros(), ContactSettings { surface, ..Default::default() })
+}
+
+fn extrapolated(model: ContactModel, accuracy: f64, time_step: f64) -> SimulationSettings {
+    let method = ControlledMethod::Extrapolated(VelocityLevel { model, ..Default::default() });
+    SimulationSettings {
+        integrator: Integrator::ErrorControlled(ErrorControlled { method, accuracy }),
+        time_step,
+    }
+}
+
+/// Numbers that fill [0, 1) evenly.
+fn spread(i: usize, k: usize) -> f64 {
+    let irrational =
+        [0.618_033_988_749_894_8, 0.754_877_666_246_692_8, 0.569_840_290_998_053_3, 0.414_213_562];
+    ((i + 1) as f64 * irrational[k]).fract()
+}
+
+#[test]
+fn a_lossless_ball_rebounds_as_fast_as_it_came() {
+    for model in MODELS {
+        let cases = (0..60).into_par_iter().map(|i| {
+            let (modulus, time_step) =
+                (10_f64.powf(5.0 + 3.0 * spread(i, 0)), 1e-3 * 20_f64.powf(spread(i, 1)));
+            let (speed, accuracy) = (0.5 + 4.0 * spread(i, 2), 10_f64.powf(-5.0 - spread(i, 3)));
+            let gap = 1e-4 + 2.0 * speed * time_step * spread(i, 3);
+            let (scene, start) = ball(modulus, gap, speed, spread(i, 2), None);
+            // The force is about π E a², the energy π E a³/3.
+            let depth = (1.5 * speed * speed / (std::f64::consts::PI * modulus)).cbrt();
+            let steps = ((gap + 3.2 * depth) / speed / time_step).ceil() + 1.0;
+            let settings = extrapolated(model, accuracy, time_step);
+            let rollout = Rollout::new(&scene, &start, settings, steps * time_step);
+            let end = rollout.simulate().expect("simulates").states.pop().expect("the end");
+            let off = (end.bodies[0].velocity.translational.z - speed).abs() * time_step;
+            (off / accuracy, i)
+        });
+        let mut list: Vec<(f64, usize)> = cases.collect();
+        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+        println!("{model:?}: accuracies off: {:.2} in the middle, {:.2?} at most", list[30].0, list[59]);
+        assert!(list[59].0 < 10.0, "{model:?}: {:?}", &list[54..]);
+    }
+}
+
+/// A step that begins deep and ends apart: the whole and its halves exert no impulse.
+#[test]
+fn a_step_that_ends_apart_is_not_taken_at_once() {
+    let time_step = 0.01;
+    let (scene, start) = ball(1e6, -0.0172, -3.9655, 0.3, None);
+    let speed = |settings| {
+        let end = Rollout::new(&scene, &start, settings, time_step).simulate().expect("simulates").states;
+        end[1].bodies[0].velocity.translational.z
+    };
+    let radau = ErrorControlled { method: ControlledMethod::Radau, accuracy: 1e-9 };
+    let expected = speed(SimulationSettings { integrator: Integrator::ErrorControlled(radau), time_step });
+    assert!(expected > 4.5, "{expected}");
+    for model in MODELS {
+        for accuracy in [1e-5, 1e-6] {
+            let off = (speed(extrapolated(model, accuracy, time_step)) - expected).abs() * time_step;
+            assert!(off < 10.0 * accuracy, "{model:?} {accuracy:e}: {off:e} m");
+        }
+    }
+}
+
+/// Where the ball is.
+struct Height;
+
+impl Loss for Height {
+    fn running<T: Scalar>(&self, _: &Moment<T>) -> T {
+        T::from(0.0)
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        moment.state.bodies[0].position.z
+    }
+}
+
+/// Two bounces between two walls: where the ball ends follows where it starts, one to one. Derivatives with the lengths
+/// held do not see how the instants move at which contacts begin and end: what they lack is the force that is
+/// passed over there, which falls with the accuracy.
+#[test]
+fn the_end_follows_the_start_over_two_bounces() {
+    let ends: Vec<(f64, f64)> = (0..40)
+        .into_par_iter()
+        .map(|i| {
+            let (scene, start) = ball(1e6, 0.15 + 2e-4 * f64::from(i), 1.0, 0.0, Some(0.5));
+            let rollout = Rollout::new(&scene, &start, extrapolated(ContactModel::Lagged, 1e-7, 0.01), 0.8);
+            let gradient = loss_gradient(&rollout, &Height, &[], Checkpoints::All).expect("simulates");
+            (gradient.value, gradient.by_initial[5])
+        })
+        .collect();
+    let slopes: Vec<f64> = ends.windows(2).map(|pair| (pair[1].0 - pair[0].0) / 2e-4).collect();
+    let range = |list: &mut dyn Iterator<Item = f64>| {
+        list.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
+    };
+    let (slopes, gradients) = (range(&mut slopes.into_iter()), range(&mut ends.iter().map(|end| end.1)));
+    println!("slopes {slopes:?}, gradients {gradients:?}");
+    assert!(slopes[0] > 0.7 && slopes[1] < 1.3, "{slopes:?}");
+    assert!(gradients[0] > 0.9 && gradients[1] < 1.1, "{gradients:?}");
+}
