@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 pub struct Plain {
     /// The scene file.
     pub scene: Value,
-    /// How its bodies are arranged, and the kind of its steps.
+    /// How its bodies are arranged.
     pub arrangement: &'static str,
-    pub kind: &'static str,
     /// How high bodies are dropped from, m, and how large they are, m.
     pub drop: f64,
     pub size: f64,
@@ -98,7 +97,9 @@ fn shape(random: &mut ChaCha8Rng, s: f64) -> (Value, f64, f64) {
         3 => {
             let corner = |k: usize| std::f64::consts::PI / 3.0 * k as f64;
             let points: Vec<[f64; 3]> = (0..12)
-                .map(|k| [0.5 * s * corner(k / 2).cos(), 0.5 * s * corner(k / 2).sin(), 0.5 * s * (k % 2) as f64])
+                .map(|k| {
+                    [0.5 * s * corner(k / 2).cos(), 0.5 * s * corner(k / 2).sin(), 0.5 * s * (k % 2) as f64]
+                })
                 .collect();
             (json!({"convex": {"points": points}}), 0.0, 0.5 * s)
         }
@@ -193,14 +194,6 @@ impl Plain {
             "solver": {"kind": kind, "time_step": time_step}, "contact": contact, "bodies": bodies});
         let rests = drop + skirt == 0.0 && (tilt == 0.0 || number > 1) && arrangement != "leaning";
         let height = if arrangement == "leaning" { size } else { drop + 2.0 * size * tilt + 2.1 * skirt };
-        Self { scene, arrangement, kind, drop: height, size, rests }
-    }
-
-    /// The scene in few words.
-    pub fn told(&self) -> String {
-        let Self { arrangement, kind, drop, size, rests, scene } = self;
-        let (solver, contact) = (&scene["solver"]["time_step"], &scene["contact"]["surface"]);
-        let modulus = scene["materials"]["m"]["hydroelastic_modulus"].as_f64().unwrap_or(0.0);
-        format!("{arrangement} {kind} {solver} s {modulus:.2e} Pa {contact} {size:.3} m, drop {drop:.3} m, rests {rests}")
+        Self { scene, arrangement, drop: height, size, rests }
     }
 }

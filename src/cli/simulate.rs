@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     if !arguments.json {
         print_loaded(&loaded);
     }
-    let mut rows = Rows::create(&scene.model, arguments.forces, out)?;
+    let mut rows = Rows::create(&scene.model, arguments.forces.is_some(), out)?;
     let recorder = || match have_plots(&arguments.record) {
         true => recorder(&scene, interval),
         false => recorder(&scene, interval).without_plots(),
@@ -175,7 +175,11 @@ fn simulate(
             bar.inc(1);
         }
         if steps % arguments.every == 0 {
-            rows.write_report(step).map_err(Failure::Write)?;
+            let written = match arguments.forces {
+                Some(ForcesOf::Step) => rows.write_report(step),
+                _ => rows.write(time, step.state),
+            };
+            written.map_err(Failure::Write)?;
         }
         Ok(if interruption::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     });

@@ -1,5 +1,6 @@
 //! The pressure field of a compliant body.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use nalgebra::Vector3;
@@ -73,8 +74,24 @@ pub struct PressureField {
     hierarchy: Hierarchy,
     zero_tetrahedra: usize,
     skirt: Skirt,
-    neighbours: OnceLock<Vec<[u32; 4]>>,
-    longest_edge: OnceLock<f64>,
+    neighbours: Derived<Vec<[u32; 4]>>,
+    largest_part: Derived<f64>,
+}
+
+/// What is computed when it is first asked for. It is no part of what a value is, nor of how it is printed.
+#[derive(Clone)]
+struct Derived<T>(OnceLock<T>);
+
+impl<T> Default for Derived<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> fmt::Debug for Derived<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
 }
 
 /// The barycentric coordinates of a tetrahedron as linear functions, and its volume.
@@ -180,7 +197,16 @@ impl PressureField {
         });
         let zero_tetrahedra = mesh.tetrahedra.len() - active.len();
         let hierarchy = hierarchy.with_elements(&active);
-        Ok(Self { mesh, extent, tetrahedra, hierarchy, zero_tetrahedra, skirt, neighbours: OnceLock::new(), longest_edge: OnceLock::new() })
+        Ok(Self {
+            mesh,
+            extent,
+            tetrahedra,
+            hierarchy,
+            zero_tetrahedra,
+            skirt,
+            neighbours: Derived::default(),
+            largest_part: Derived::default(),
+        })
     }
 
     /// The mesh.
@@ -215,13 +241,13 @@ impl PressureField {
 
     /// The tetrahedron beyond a face of another one; `None` on the boundary of the mesh.
     pub(crate) fn neighbour(&self, tetrahedron: u32, face: u8) -> Option<u32> {
-        let all = self.neighbours.get_or_init(|| neighbours(&self.mesh.tetrahedra));
+        let all = self.neighbours.0.get_or_init(|| neighbours(&self.mesh.tetrahedra));
         Some(all[tetrahedron as usize][usize::from(face)]).filter(|&beyond| beyond != NO_NEIGHBOUR)
     }
 
-    /// The longest edge of a triangle of the mesh's boundary, metres.
-    pub(crate) fn longest_edge(&self) -> f64 {
-        *self.longest_edge.get_or_init(|| self.mesh.boundary().longest_edge())
+    /// The part of the mesh's boundary that its largest triangle has.
+    pub(crate) fn largest_part(&self) -> f64 {
+        *self.largest_part.0.get_or_init(|| self.mesh.boundary().largest_part())
     }
 
     /// Bytes of memory held by the field, its mesh included.
@@ -231,6 +257,6 @@ impl PressureField {
             + self.extent.capacity() * size_of::<f64>()
             + self.tetrahedra.capacity() * size_of::<TetrahedronField>()
             + self.hierarchy.memory()
-            + self.neighbours.get().map_or(0, |all| all.capacity() * size_of::<[u32; 4]>())
+            + self.neighbours.0.get().map_or(0, |all| all.capacity() * size_of::<[u32; 4]>())
     }
 }

@@ -28,7 +28,7 @@ pub struct RigidSurface {
     origin: Origin,
     /// Its size relative to that of the shape.
     scale: f64,
-    longest_edge: f64,
+    largest_part: f64,
     /// The hull, made when it is first asked for.
     hull: OnceLock<Result<ConvexShape, MeshError>>,
 }
@@ -41,8 +41,8 @@ impl RigidSurface {
             // A rigid triangle is there at every pressure.
             points.extend(mesh.triangles[i].map(|k| (mesh.vertices[k as usize], f64::NAN)));
         });
-        let longest_edge = mesh.longest_edge();
-        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, longest_edge, hull: OnceLock::new() }
+        let largest_part = mesh.largest_part();
+        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, largest_part, hull: OnceLock::new() }
     }
 
     /// A rigid surface whose mesh stands for a shape. Between two rigid bodies spheres, capsules and cylinders
@@ -57,9 +57,9 @@ impl RigidSurface {
         Self { origin: Origin::Revolved(body), ..Self::new(mesh) }
     }
 
-    /// The longest edge of a triangle, metres.
-    pub(crate) fn longest_edge(&self) -> f64 {
-        self.longest_edge
+    /// The part of the surface that its largest triangle has.
+    pub(crate) fn largest_part(&self) -> f64 {
+        self.largest_part
     }
 
     /// The surface with other vertices.

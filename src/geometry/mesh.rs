@@ -46,13 +46,15 @@ impl<T: Scalar> SurfaceMesh<T> {
 }
 
 impl SurfaceMesh {
-    /// The longest edge of a triangle, metres; 0 without any.
-    pub(crate) fn longest_edge(&self) -> f64 {
-        let edges = (0..self.triangles.len()).flat_map(|i| {
+    /// The part of the surface that its largest triangle has; 1 without any.
+    pub(crate) fn largest_part(&self) -> f64 {
+        let areas = (0..self.triangles.len()).map(|i| {
             let [a, b, c] = self.corners(i);
-            [a - b, b - c, c - a]
+            (b - a).cross(&(c - a)).norm()
         });
-        edges.fold(0.0_f64, |longest, edge| longest.max(edge.norm()))
+        let (largest, sum) =
+            areas.fold((0.0_f64, 0.0), |(largest, sum), area| (largest.max(area), sum + area));
+        if sum > 0.0 { largest / sum } else { 1.0 }
     }
 
     /// Multiplies the coordinates by factors, which may be negative: a mirrored mesh faces outward too.

@@ -106,8 +106,10 @@ impl StepReport<'_> {
     /// which is the impulse of the step divided by its length. `None` at the initial state, and for explicit steps.
     pub fn step_forces(&self) -> Option<Vec<SpatialForce<f64>>> {
         let model = self.model;
-        let TakenStep { integrator, start, time_step, before, control, applied, workspace } = *self.taken.as_ref()?;
-        let step = StepProblem { model, state: before, time: start, time_step, applied, control, substeps: None };
+        let TakenStep { integrator, start, time_step, before, control, applied, workspace } =
+            *self.taken.as_ref()?;
+        let step =
+            StepProblem { model, state: before, time: start, time_step, applied, control, substeps: None };
         let mut forces = vec![SpatialForce::zero(); model.pairs.len()];
         let rate = 1.0 / step.length();
         integrator

@@ -374,16 +374,21 @@ impl Integrator {
         };
         let Some(search) = search else { return false };
         let (substeps, mut number) = (&search.statistics.substeps, 0);
-        let outcome = control.for_each_fixed_step(step, substeps, &mut StepWorkspace::default(), &mut |_, _, of_part| {
-            // Of each substep that is extrapolated the whole comes before the halves.
-            let weight = match control.method {
-                ControlledMethod::Extrapolated(_) if number % 3 == 0 => -1.0,
-                ControlledMethod::Extrapolated(_) => 2.0,
-                _ => 1.0,
-            };
-            number += 1;
-            of_part.for_each_impulse(step.model, &mut |pair, impulse| visit(pair, impulse * weight));
-        });
+        let outcome = control.for_each_fixed_step(
+            step,
+            substeps,
+            &mut StepWorkspace::default(),
+            &mut |_, _, of_part| {
+                // Of each substep that is extrapolated the whole comes before the halves.
+                let weight = match control.method {
+                    ControlledMethod::Extrapolated(_) if number % 3 == 0 => -1.0,
+                    ControlledMethod::Extrapolated(_) => 2.0,
+                    _ => 1.0,
+                };
+                number += 1;
+                of_part.for_each_impulse(step.model, &mut |pair, impulse| visit(pair, impulse * weight));
+            },
+        );
         outcome.is_ok()
     }
 

@@ -7,8 +7,8 @@ use super::jacobian_by_duals::{by_steps_in_duals, jacobian_by_duals};
 use super::step_point::StepPoint;
 use super::velocity_level::BalanceTape;
 use super::{
-    ErrorControlled, Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, complementarity, radau, runge_kutta,
-    semi_implicit_euler,
+    ErrorControlled, Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, complementarity, radau,
+    runge_kutta, semi_implicit_euler,
 };
 use crate::multibody::{DifferentiatedModel, ForcesIn, State};
 

@@ -90,7 +90,10 @@ fn what_does_not_go_together_is_refused() {
             "kind = \"rk4\"\naccuracy = 1e-6",
             "solver.accuracy: the solver \"rk4\" takes steps of fixed length",
         ),
-        ("accuracy = 1e-6", "the solver \"semi_implicit_euler\" takes steps of fixed length"),
+        (
+            "kind = \"semi_implicit_euler\"\naccuracy = 1e-6",
+            "the solver \"semi_implicit_euler\" takes steps of fixed length",
+        ),
         ("kind = \"lagged\"\naccuracy = 0", "solver.accuracy"),
         ("kind = \"lagged\"\norder = 2", "give an `accuracy` too"),
         ("kind = \"lagged\"\naccuracy = 1e-6\norder = 3", "solver.order: found 3; it must be 1 or 2"),

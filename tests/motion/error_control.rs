@@ -69,7 +69,7 @@ fn distance(a: &State, b: &State) -> f64 {
 /// A ball of Drake's benchmark that comes down turning, slides, and begins to roll.
 #[test]
 fn the_error_of_extrapolated_steps_falls_with_the_accuracy_over_five_decades() {
-    let (model, mut state) = ball_on_box(0.07, SurfaceRepresentation::Polygons);
+    let (model, mut state) = ball_on_box(0.07, SurfaceRepresentation::Triangles);
     state.bodies[0].position.z = 0.052;
     state.bodies[0].velocity.translational.z = -0.3;
     let until = 0.12;

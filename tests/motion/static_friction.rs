@@ -4,9 +4,7 @@
 use argmin::core::Error;
 use nalgebra::Vector3;
 
-use isobar::contact::{
-    ContactGeometry, ContactModel, ContactSettings, MaterialParameter, SurfaceRepresentation,
-};
+use isobar::contact::{ContactGeometry, ContactModel, ContactSettings, MaterialParameter};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     AppliedForces, ForceDependence, Forces, Model, Parameter, State, StateDependence, seeded,
@@ -41,8 +39,9 @@ pub fn sliding_box(gravity: Vector3<f64>, velocity: f64, stiction_velocity: f64)
     let mut b = Builder::default();
     b.free(compliant(Shape::Box { size }, 1.0), m, 1.0, box_inertia(1.0, size), None, state);
     b.fixed(ContactGeometry::RigidHalfSpace.into(), m, 0.08, RigidTransform::identity());
-    let surface = SurfaceRepresentation::Polygons;
-    b.build(gravity, ContactSettings { surface, stiction_velocity, ..Default::default() })
+    // The points that steps have.
+    let quadrature_order = Some(1);
+    b.build(gravity, ContactSettings { quadrature_order, stiction_velocity, ..Default::default() })
 }
 
 /// The velocities along the slope after each step of a box on a slope of this tangent.

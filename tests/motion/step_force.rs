@@ -29,8 +29,12 @@ impl TrajectoryResiduals for Pushed {
         let end = moment.step_end.expect("a step starts").state();
         let mut sum = Vector3::zeros();
         for &from in &self.from {
-            let on_body = moment.step_force(self.body, from).expect("a velocity-level step").translational;
-            let on_other = moment.step_force(from, self.body).expect("a velocity-level step").translational;
+            let both = moment.step_force(self.body, from).zip(moment.step_force(from, self.body));
+            let Some((on_body, on_other)) = both.map(|(a, b)| (a.translational, b.translational)) else {
+                // It lands in this step.
+                residuals.extend([T::from(f64::NAN); 6]);
+                return;
+            };
             assert!(
                 (on_body + on_other).map(|x| x.real()).norm() <= 1e-12 * on_body.map(|x| x.real()).norm()
             );
@@ -97,7 +101,7 @@ fn forces_of_steps_balance_the_momentum_of_a_ball() {
         let rollout = Rollout::new(model, start, settings, 0.06);
         let found = GaussNewton::new(rollout, &pushed, &[]).expect("simulates");
         let (mut largest, mut pressed) = (0.0_f64, 0);
-        for row in found.residuals().chunks_exact(6) {
+        for row in found.residuals().chunks_exact(6).filter(|row| !row[0].is_nan()) {
             let force = Vector3::from_column_slice(&row[..3]);
             let change = Vector3::from_column_slice(&row[3..]);
             pressed += usize::from(force.norm() > 0.1);

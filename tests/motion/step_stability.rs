@@ -2,7 +2,7 @@
 //! is at rest stays at rest.
 
 use crate::step_scenes::*;
-use isobar::contact::{ContactModel, ContactSettings, SurfaceRepresentation};
+use isobar::contact::{ContactModel, ContactSettings, FaceFilter, SurfaceRepresentation};
 use isobar::geometry::Shape;
 use isobar::multibody::{Model, State};
 use isobar::spatial::{Quaternion, RigidTransform};
@@ -123,11 +123,12 @@ fn a_stack_of_ten_boxes_stands() {
         );
         // SAP's softened tower sways where contact is that stiff for the step.
         let softened = kind == ContactModel::Sap && modulus * dt * dt > 1e4;
-        let allowed = if softened { [2e-2, 2e-3, 1e-3] } else { [1e-5, 5e-6, 1e-5] };
+        let allowed = if softened { [2e-2, 2e-3, 1e-3, 1e-3] } else { [1e-5, 5e-6, 1e-5, 1e-6] };
         assert!(speed < allowed[0], "{speed:e}");
         assert!(sideways < allowed[1], "{sideways:e}");
         assert!(down < allowed[2], "{down:e}");
-        assert!(run.rise < 1e-6, "{:e}", run.rise);
+        // Of 49 J: as it sways faces come and go, and each bears as much as a large one.
+        assert!(run.rise < allowed[3], "{:e}", run.rise);
         assert_eq!(run.without_contact, 0);
     });
 }
@@ -140,6 +141,9 @@ fn a_stack_of_ten_boxes_stands() {
 #[test]
 fn the_tower_of_sap_sways_as_in_drake() {
     let (model, state) = stack(10, 1e9, Start::Pressed, SurfaceRepresentation::Polygons);
+    let mut builder = model.into_builder();
+    builder.contact.face_filter = FaceFilter::Drake;
+    let model = builder.build().expect("a model");
     let top = |state: &State| state.bodies[9];
     for (steps, place, velocity) in [
         (5, [7.90e-6, -8.85e-7, -8.90e-4], [1.36065e-5, -6.97435e-5, 2.14768e-3]),

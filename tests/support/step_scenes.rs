@@ -197,7 +197,9 @@ pub fn ball_on_box(resolution: f64, surface: SurfaceRepresentation) -> (Model, S
     let ground = compliant(Shape::Box { size: [0.6, 0.6, 0.1] }, 0.1);
     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
     b.fixed(ground, material(1e6, 1.25, 0.01, 0.8), 1.0, pose);
-    b.build(down(), ContactSettings { surface, ..Default::default() })
+    // Steps of all kinds have the same points.
+    let quadrature_order = Some(1);
+    b.build(down(), ContactSettings { surface, quadrature_order, ..Default::default() })
 }
 
 /// A cube that comes down on a corner, turning and moving sideways, onto a fixed box.
@@ -228,8 +230,9 @@ pub fn flat_cube(depth: f64, velocity: Vector3<f64>, stiction_velocity: f64) -> 
     b.free(compliant(Shape::Box { size }, 0.1), m, mass, box_inertia(mass, size), None, state);
     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
     b.fixed(rigid(Shape::Box { size: [2.0, 2.0, 0.1] }, 0.1), material(1.0, 0.0, 0.0, 0.3), 1.0, pose);
-    let surface = SurfaceRepresentation::Polygons;
-    b.build(down(), ContactSettings { stiction_velocity, surface, ..Default::default() })
+    // Steps of all kinds have the same points.
+    let quadrature_order = Some(1);
+    b.build(down(), ContactSettings { stiction_velocity, quadrature_order, ..Default::default() })
 }
 
 /// Two cubes on each other and on a slab, at rest, face on face with the edges of one in the

@@ -49,7 +49,7 @@ impl<'m> Rows<'m> {
         }
     }
 
-    /// Writes the row of a state that the simulation has come to.
+    /// Writes the row of a state that the simulation has come to, with the forces of its step.
     pub fn write_report(&mut self, report: &StepReport<'_>) -> io::Result<()> {
         self.last = Some(report.time);
         match &mut self.to {
@@ -60,7 +60,7 @@ impl<'m> Rows<'m> {
     }
 
     /// Writes a row.
-    fn write(&mut self, time: f64, state: &State) -> io::Result<()> {
+    pub fn write(&mut self, time: f64, state: &State) -> io::Result<()> {
         self.last = Some(time);
         match &mut self.to {
             Destination::File(writer, _) => writer.write(time, state),

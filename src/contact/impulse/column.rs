@@ -3,10 +3,10 @@
 //! A face at x with the pressure p stands for the *column* of the overlap on it, from where the line through x along the
 //! normal leaves O, to where it leaves F: as the bodies part by the length of the column, the face ends. With the
 //! depths d_O and d_F from x to both ends its stiffness is A p/(d_O + d_F). Where both fields fall linearly to zero along
-//! the column that is A g with the two gradients in series (Masterjohn eq. 23), and where they fall less at x than
+//! the column that is A g with the two gradients in series (Masterjohn eq. 23). Where they fall less at x than
 //! on their way, as in the lateral elements of a box that lies flat, it is more: the face would else push on
-//! bodies that have parted. Where a field falls faster at x than on its way, its own gradient counts. So no face acts beyond
-//! its column, and the energy ½ A p (d_O + d_F) that it gives back is at most that of its column. It is continuous in the state.
+//! bodies that have parted. So no face acts beyond its column. The stiffness is continuous in the state; it has kinks where the line
+//! meets an edge of the boundary, with the derivatives of one side. Half-spaces end at their plane.
 //!
 //! Ends are found in `f64`; with derivatives the depths follow the planes of the triangles there.
 
@@ -29,8 +29,7 @@ pub(in crate::contact) struct End {
     pub face: u8,
 }
 
-/// The ends of a column in O and in F; `None` where a field falls linearly to its lowest value on the way, or
-/// the body has no mesh of tetrahedra.
+/// The ends of a column in O and in F; `None` where the body has no mesh of tetrahedra.
 pub(in crate::contact) type Ends = [Option<End>; 2];
 
 /// The mesh of one body as a polygon's columns run through it, in the frame of its geometry.
@@ -40,8 +39,6 @@ struct Side<'a> {
     direction: Vector3<f64>,
     /// How fast the barycentric coordinates of the polygon's tetrahedron fall along the direction, 1/m.
     rates: [f64; 4],
-    /// The tetrahedron's face on the boundary, if the field has its lowest value all over it.
-    lowest: Option<u8>,
 }
 
 /// The columns on one polygon.
@@ -83,20 +80,18 @@ fn way_out(
 
 impl<'a> Side<'a> {
     fn new(field: &'a PressureField, tetrahedron: u32, direction: Vector3<f64>) -> Self {
-        let lowest = field.tetrahedra()[tetrahedron as usize].isobaric.filter(|bound| {
-            bound.lower_bound
-                && bound.level == -field.skirt().extent
-                && field.neighbour(tetrahedron, bound.face).is_none()
-        });
         let rates = falls(field, tetrahedron, &direction);
-        Self { field, tetrahedron, direction, rates, lowest: lowest.map(|bound| bound.face) }
+        Self { field, tetrahedron, direction, rates }
     }
 
     /// The end of the column on a point of the polygon.
     #[inline(always)]
     fn end(&self, x: &Vector3<f64>) -> Option<End> {
         let face = way_out(self.field, self.tetrahedron, &self.rates, x, None)?;
-        if self.lowest == Some(face) { None } else { self.walk(x, face) }
+        match self.field.neighbour(self.tetrahedron, face) {
+            None => Some(End { tetrahedron: self.tetrahedron, face }),
+            Some(_) => self.walk(x, face),
+        }
     }
 
     /// The end of a column that leaves the polygon's tetrahedron through a face.
@@ -152,8 +147,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A field's own gradient along a direction (out of its body), or that of its mean fall to the end of the column, whichever is
-/// larger; `pressure` is that at `x` above the lowest one. With it the derivatives of the latter, if that counts.
+/// The pressure at `x` above the lowest one over the depth to the end of the column, or without an end the field's own gradient
+/// along its direction (out of its body). With it the derivatives of the former.
 #[inline(always)]
 fn fall<T: Scalar>(
     own: T,
@@ -165,20 +160,16 @@ fn fall<T: Scalar>(
     let Some(plane) = end else { return (own, None) };
     let rate = -plane.gradient.dot(direction);
     let height = plane.gradient.dot(x) + plane.offset;
-    let (real_rate, real_height) = (rate.real(), height.real());
-    // Written so that a point on the end counts as any other, and no quotient is of zeros.
-    if !(real_height > 0.0 && pressure.real() * real_rate > own.real() * real_height * (1.0 + SAME)) {
+    if height.real() <= 0.0 || pressure.real() <= 0.0 {
+        // On the end itself no quotient is of zeros.
         return (own, None);
     }
     let mean = pressure * rate / height;
-    let [pressure, rate, height] = [pressure.real(), real_rate, real_height];
+    let [pressure, rate, height] = [pressure.real(), rate.real(), height.real()];
     let mean_fall =
         MeanFall { by_pressure: rate / height, by_rate: pressure / height, by_height: -mean.real() / height };
     (mean, Some(mean_fall))
 }
-
-/// Gradients closer than this, relative to their size, are the same.
-const SAME: f64 = 1e-9;
 
 /// The derivatives of a mean fall with respect to the pressure above the lowest one, and to how fast the end's barycentric
 /// coordinate falls along the column and how large it is at the face.
@@ -201,8 +192,7 @@ pub(in crate::contact) fn face_gradient<T: Scalar>(
     lowest: &[T; 2],
 ) -> FaceGradient<T> {
     let plane = |k: usize| ends[k].map(|at| end(k, at));
-    let (f, mean_f) =
-        fall(polygon.gradient_f, pressure + lowest[1], plane(1).as_ref(), x, &polygon.normal);
+    let (f, mean_f) = fall(polygon.gradient_f, pressure + lowest[1], plane(1).as_ref(), x, &polygon.normal);
     let (o, mean_o) = match polygon.gradient_o {
         Some(own) => {
             let (o, mean) = fall(own, pressure + lowest[0], plane(0).as_ref(), x, &-polygon.normal);

@@ -4,8 +4,8 @@ use crate::contact::pair::query::Parts;
 use crate::contact::settings::{ContactSettings, FaceFilter, SurfaceRepresentation};
 use crate::geometry::{TrianglePoint, triangle_rule};
 
-/// Polygons of meshes with edges above this part of the bodies' size have faces of their own for their triangles.
-const COARSE: f64 = 0.25;
+/// Polygons of meshes with triangles above this part of their surface are cut into triangles.
+const COARSE: f64 = 0.025;
 
 /// How a step cuts the polygons of a pair into faces: triangles with the points of a rule, or one face each.
 #[derive(Clone, Copy, Debug)]
@@ -27,16 +27,13 @@ impl FaceRule {
     }
 }
 
-/// Whether the edges of both meshes are long beside the smaller of the bodies.
+/// Whether both meshes have triangles that are large parts of their surfaces.
 fn is_coarse(parts: &Parts) -> bool {
-    // The longest edge, and the radius of the body.
-    let [(edge, radius), (other_edge, other_radius)] = match parts {
-        Parts::TwoFields { o, f } => [o, f].map(|field| (field.longest_edge(), field.hierarchy().span())),
-        Parts::SurfaceInField { o, f } => {
-            [(o.longest_edge(), o.hierarchy().span()), (f.longest_edge(), f.hierarchy().span())]
-        }
-        Parts::HalfSpaceInField { f, .. } => [(f.longest_edge(), f.hierarchy().span()); 2],
-        Parts::SurfaceInHalfSpace { o } => [(o.longest_edge(), o.hierarchy().span()); 2],
+    let [o, f] = match parts {
+        Parts::TwoFields { o, f } => [o.largest_part(), f.largest_part()],
+        Parts::SurfaceInField { o, f } => [o.largest_part(), f.largest_part()],
+        Parts::HalfSpaceInField { f, .. } => [1.0, f.largest_part()],
+        Parts::SurfaceInHalfSpace { o } => [o.largest_part(), 1.0],
     };
-    edge.min(other_edge) > COARSE * 2.0 * radius.min(other_radius)
+    o.min(f) > COARSE
 }

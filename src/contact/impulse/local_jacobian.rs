@@ -8,7 +8,8 @@
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 use crate::contact::force::local_jacobian::{
-    ByGeometry, DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O, differentiated_width, set_moving_vertices, set_turning_plane,
+    ByGeometry, DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O, differentiated_width, set_moving_vertices,
+    set_turning_plane,
 };
 use crate::contact::force::one_sided::{depth, one_sided_by_geometry};
 use crate::contact::force::skirt_onset::onset;
@@ -17,10 +18,10 @@ use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
-use crate::contact::impulse::column::{Columns, End, face_gradient};
-use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::bristles::{Deflection, DeflectionJacobian, PatchSums};
+use crate::contact::impulse::column::{Columns, End, face_gradient};
 use crate::contact::impulse::face_friction::{FaceFriction, SlipBefore};
+use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
 use crate::contact::impulse::law::ContactModel;
@@ -109,12 +110,7 @@ impl FacePoints {
 
     /// Becomes the points of a polygon, whose normal and gradients are set; returns its area.
     #[inline(always)]
-    fn set(
-        &mut self,
-        roles: &Roles<f64>,
-        (found, equilibrium): &FoundPolygon,
-        rule: &FaceRule,
-    ) -> f64 {
+    fn set(&mut self, roles: &Roles<f64>, (found, equilibrium): &FoundPolygon, rule: &FaceRule) -> f64 {
         self.real.set_real(found, equilibrium);
         let fan = Fan::new(&self.real, rule.surface);
         let gradients = Gradients::new(roles, found, equilibrium);

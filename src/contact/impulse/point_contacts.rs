@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use nalgebra::{Matrix3, Matrix6, Vector3};
 
+use crate::contact::ContactModel;
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
@@ -28,7 +29,6 @@ use crate::contact::surface::polygon::Polygon;
 use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, moved, tetrahedron_planes};
 use crate::contact::surface::workspace::Workspace;
-use crate::contact::ContactModel;
 use crate::field::LinearFunction;
 use crate::scalar::{Scalar, real_vector};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};

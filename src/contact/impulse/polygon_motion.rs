@@ -166,10 +166,10 @@ mod tests {
     use crate::contact::force::wrench::for_each_point;
     use crate::contact::pair::query::{ContactPair, Roles};
     use crate::contact::settings::{FaceFilter, SurfaceRepresentation};
+    use crate::contact::surface::polygon::MAX_VERTICES;
     use crate::contact::surface::search::for_each_polygon;
     use crate::contact::{Collider, ContactGeometry, Material, Workspace};
     use crate::field::{PressureField, RigidSurface, primitive_field};
-    use crate::contact::surface::polygon::MAX_VERTICES;
     use crate::geometry::{LARGEST_TRIANGLE_RULE, Shape, triangle_rule};
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
     use approx::assert_relative_eq;
@@ -257,30 +257,24 @@ mod tests {
                     let fan = Fan::new(polygon, surface);
                     let size = fan.area.re.sqrt();
                     let mut points = points.iter();
-                    for_each_point(
-                        polygon,
-                        &fan,
-                        surface,
-                        rule(),
-                        |expected, p_expected, a_expected| {
-                            let (x, p, area) = points.next().unwrap();
-                            let pairs = [
-                                (x.x, expected.x, 1.0),
-                                (x.y, expected.y, 1.0),
-                                (x.z, expected.z, 1.0),
-                                (*p, p_expected, 1e6),
-                                (*area, a_expected, size),
-                            ];
-                            for (got, expected, unit) in pairs {
-                                assert_relative_eq!(got.re, expected.re, epsilon = 1e-12 * unit);
-                                for k in 0..DIRECTIONS {
-                                    // Acute corners move fast.
-                                    let epsilon = 1e-9 * unit * (1.0 + expected.eps[k].abs() / unit);
-                                    assert_relative_eq!(got.eps[k], expected.eps[k], epsilon = epsilon);
-                                }
+                    for_each_point(polygon, &fan, surface, rule(), |expected, p_expected, a_expected| {
+                        let (x, p, area) = points.next().unwrap();
+                        let pairs = [
+                            (x.x, expected.x, 1.0),
+                            (x.y, expected.y, 1.0),
+                            (x.z, expected.z, 1.0),
+                            (*p, p_expected, 1e6),
+                            (*area, a_expected, size),
+                        ];
+                        for (got, expected, unit) in pairs {
+                            assert_relative_eq!(got.re, expected.re, epsilon = 1e-12 * unit);
+                            for k in 0..DIRECTIONS {
+                                // Acute corners move fast.
+                                let epsilon = 1e-9 * unit * (1.0 + expected.eps[k].abs() / unit);
+                                assert_relative_eq!(got.eps[k], expected.eps[k], epsilon = epsilon);
                             }
-                        },
-                    );
+                        }
+                    });
                     assert!(points.next().is_none());
                     count += 1;
                 });

@@ -22,9 +22,9 @@ use crate::spatial::SpatialForce;
 ///
 /// On request there are six columns more for each pair of bodies A and B that can touch: `A-B.fx_N`,
 /// `fy_N`, `fz_N`, the force on A in W, and `A-B.tx_N_m`, `ty_N_m`, `tz_N_m`, its moment about the
-/// origin of A. After an implicit step they are those of the step that led to the state: its impulse divided by its length.
-/// Otherwise they are those of the pressure fields, with dissipation and friction at the velocities of that state (see
-/// [`Model::pair_contact`]).
+/// origin of A. The forces of each state are those of the pressure fields, with dissipation and friction
+/// at the velocities of that state (see [`Model::pair_contact`]), or with [`Self::write_report`] those of the implicit step that led
+/// to it: its impulse divided by its length. Both differ where velocities change much.
 #[derive(Debug)]
 pub struct TrajectoryWriter<'m, W: Write> {
     model: &'m Model,
@@ -66,7 +66,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         self.write_row(time, state, None)
     }
 
-    /// Writes the row of the state that a simulation has come to.
+    /// Writes the row of the state that a simulation has come to, with the forces of the step if that is implicit.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -192,8 +192,8 @@ impl Search {
             let StepProblem { model, state, .. } = *step;
             let unforeseen = workspace.velocity_level.unforeseen(model, state, after, step.length());
             let tried = self.statistics.substeps.len() + self.statistics.rejected;
-            let unforeseen = unforeseen
-                .filter(|_| step.time_step > SHORTEST_LANDING * longest && tried < MOST_LANDINGS);
+            let unforeseen =
+                unforeseen.filter(|_| step.time_step > SHORTEST_LANDING * longest && tried < MOST_LANDINGS);
             let none = Attempt { error: 0.0, limit: SubstepLimit::NotFinite };
             return Ok(unforeseen.map_or(none, |Unforeseen { pair, excess }| Attempt {
                 error: excess,

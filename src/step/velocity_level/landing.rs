@@ -13,8 +13,8 @@ use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::problem::Problem;
 use super::{StepProblem, Workspace};
 use crate::contact::{
-    Collider, ContactGeometry, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter, PointContacts,
-    Roles, Workspace as PairScratch, find_contacts,
+    Collider, ContactGeometry, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter,
+    PointContacts, Roles, Workspace as PairScratch, find_contacts,
 };
 use crate::multibody::{BodyFrame, BroadPhase, GeometryPair, JointKinematics, Model, State, with_pair};
 
