@@ -22,6 +22,7 @@ use crate::rollout::{
     ClosedLoop, ControlLaw, DiscretizationError, MotionWarning, Rollout, SimulationError, Watch,
     discretization_errors, finer_settings,
 };
+use arguments::ForcesOf;
 pub(super) use arguments::SimulateArguments;
 use rows::Rows;
 use substeps::Substeps;

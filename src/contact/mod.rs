@@ -25,6 +25,8 @@
 //! | `impulse/law_derivatives` (`arguments`), `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
 //! | `impulse/face_friction` | the coefficient of friction of a face, from the slip velocity before the step | `force/friction/tustin` | dual numbers, `tests/motion/static_friction` |
 //! | `impulse/bristles` (`patch_sums`) | the deflection that friction of what sticks follows, after a step | LuGre | differences, `tests/motion/bristles` |
+//! | `impulse/column`, `face_rule` | a face's stiffness: the pressure over the depth of the overlap along its normal; how polygons are cut into faces | | dual numbers, `tests/motion/geometry_gradients`, `passive_contact` |
+//! | `impulse/stored`, `release` | the energy that faces store, and what a contact that ends gives back | | `tests/motion/passive_contact`, `controlled_bounces` |
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
 //! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |
