@@ -239,10 +239,12 @@ impl PressureField {
         self.skirt
     }
 
-    /// The tetrahedron beyond a face of another one; `None` on the boundary of the mesh.
-    pub(crate) fn neighbour(&self, tetrahedron: u32, face: u8) -> Option<u32> {
+    /// The tetrahedron beyond a face of another one, and the same face's number there; `None` on the boundary of the mesh.
+    #[inline]
+    pub(crate) fn neighbour(&self, tetrahedron: u32, face: u8) -> Option<(u32, u8)> {
         let all = self.neighbours.0.get_or_init(|| neighbours(&self.mesh.tetrahedra));
-        Some(all[tetrahedron as usize][usize::from(face)]).filter(|&beyond| beyond != NO_NEIGHBOUR)
+        let beyond = all[tetrahedron as usize][usize::from(face)];
+        (beyond != NO_NEIGHBOUR).then_some((beyond / 4, (beyond % 4) as u8))
     }
 
     /// The part of the mesh's boundary that its largest triangle has.

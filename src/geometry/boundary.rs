@@ -48,13 +48,14 @@ pub(crate) fn boundary_faces(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 3]> {
     boundary.into_iter().map(|face| face.outward).collect()
 }
 
-/// For each face of each tetrahedron the tetrahedron beyond it; [`NO_NEIGHBOUR`] on the boundary.
+/// For each face of each tetrahedron 4 t + f, where t is the tetrahedron beyond it, and f the same face's number there;
+/// [`NO_NEIGHBOUR`] on the boundary.
 pub(crate) fn neighbours(tetrahedra: &[[u32; 4]]) -> Vec<[u32; 4]> {
     let mut neighbours = vec![[NO_NEIGHBOUR; 4]; tetrahedra.len()];
     for run in sorted_faces(tetrahedra).chunk_by(|a, b| a.key == b.key) {
         if let [a, b] = run {
-            neighbours[a.tetrahedron as usize][usize::from(a.face)] = b.tetrahedron;
-            neighbours[b.tetrahedron as usize][usize::from(b.face)] = a.tetrahedron;
+            neighbours[a.tetrahedron as usize][usize::from(a.face)] = 4 * b.tetrahedron + u32::from(b.face);
+            neighbours[b.tetrahedron as usize][usize::from(b.face)] = 4 * a.tetrahedron + u32::from(a.face);
         }
     }
     neighbours

@@ -21,12 +21,16 @@ use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
 /// Where a column ends: a face of a tetrahedron on the boundary of a mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct End {
     /// The tetrahedron.
     pub tetrahedron: u32,
     /// Its face.
     pub face: u8,
+    /// The barycentric coordinate that vanishes there, at the face that the column stands on.
+    height: f64,
+    /// How fast it falls along the column, 1/m.
+    rate: f64,
 }
 
 /// The ends of a column in O and in F; `None` where the body has no mesh of tetrahedra.
@@ -62,20 +66,20 @@ fn way_out(
     rates: &[f64; 4],
     x: &Vector3<f64>,
     came: Option<u8>,
-) -> Option<u8> {
+) -> Option<End> {
     let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
-    let mut nearest: Option<(f64, f64, u8)> = None;
+    let mut nearest: Option<End> = None;
     for k in 0..4 {
         let rate = rates[k];
         if rate <= 0.0 || came == Some(k as u8) {
             continue;
         }
-        let value = coordinates[k].at(x);
-        if nearest.is_none_or(|(other, other_rate, _)| value * other_rate < other * rate) {
-            nearest = Some((value, rate, k as u8));
+        let height = coordinates[k].at(x);
+        if nearest.is_none_or(|other| height * other.rate < other.height * rate) {
+            nearest = Some(End { tetrahedron, face: k as u8, height, rate });
         }
     }
-    nearest.map(|(_, _, face)| face)
+    nearest
 }
 
 impl<'a> Side<'a> {
@@ -87,25 +91,25 @@ impl<'a> Side<'a> {
     /// The end of the column on a point of the polygon.
     #[inline(always)]
     fn end(&self, x: &Vector3<f64>) -> Option<End> {
-        let face = way_out(self.field, self.tetrahedron, &self.rates, x, None)?;
-        match self.field.neighbour(self.tetrahedron, face) {
-            None => Some(End { tetrahedron: self.tetrahedron, face }),
-            Some(_) => self.walk(x, face),
+        let out = way_out(self.field, self.tetrahedron, &self.rates, x, None)?;
+        match self.field.neighbour(self.tetrahedron, out.face) {
+            None => Some(out),
+            Some(beyond) => self.walk(x, beyond),
         }
     }
 
-    /// The end of a column that leaves the polygon's tetrahedron through a face.
+    /// The end of a column that goes on in a tetrahedron through a face of it.
     #[inline(never)]
-    fn walk(&self, x: &Vector3<f64>, out: u8) -> Option<End> {
-        let (mut tetrahedron, mut face) = (self.tetrahedron, out);
+    fn walk(&self, x: &Vector3<f64>, mut into: (u32, u8)) -> Option<End> {
         // A line passes through each tetrahedron once.
         for _ in self.field.tetrahedra() {
-            let Some(beyond) = self.field.neighbour(tetrahedron, face) else {
-                return Some(End { tetrahedron, face });
-            };
-            let came = (0..4).find(|&k| self.field.neighbour(beyond, k) == Some(tetrahedron));
-            let rates = falls(self.field, beyond, &self.direction);
-            (tetrahedron, face) = (beyond, way_out(self.field, beyond, &rates, x, came)?);
+            let (tetrahedron, came) = into;
+            let rates = falls(self.field, tetrahedron, &self.direction);
+            let out = way_out(self.field, tetrahedron, &rates, x, Some(came))?;
+            match self.field.neighbour(tetrahedron, out.face) {
+                None => return Some(out),
+                Some(beyond) => into = beyond,
+            }
         }
         None
     }
@@ -178,6 +182,28 @@ pub(in crate::contact) struct MeanFall {
     pub by_pressure: f64,
     pub by_rate: f64,
     pub by_height: f64,
+}
+
+impl End {
+    /// The gradient of a mean fall, Pa/m, from the pressure above the lowest one; `None` on the end itself.
+    #[inline(always)]
+    fn mean_gradient(&self, pressure: f64) -> Option<f64> {
+        (self.height > 0.0 && pressure > 0.0).then(|| pressure * self.rate / self.height)
+    }
+}
+
+/// [`face_gradient`] without derivatives.
+#[inline(always)]
+pub(in crate::contact) fn real_face_gradient(
+    polygon: &SurfacePolygon<f64>,
+    ends: &Ends,
+    pressure: f64,
+    lowest: &[f64; 2],
+) -> f64 {
+    let own_or_mean =
+        |own: f64, k: usize| ends[k].and_then(|end| end.mean_gradient(pressure + lowest[k])).unwrap_or(own);
+    let f = own_or_mean(polygon.gradient_f, 1);
+    gradient_in_series(polygon.gradient_o.map(|own| own_or_mean(own, 0)), f)
 }
 
 /// The gradient that a face's stiffness is proportional to, Pa/m, with those of O and of F that it is made of, and their

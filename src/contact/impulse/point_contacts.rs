@@ -16,7 +16,7 @@ use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::bristles::{BristleLaw, Deflection, slip_shift};
-use crate::contact::impulse::column::{Columns, End, face_gradient};
+use crate::contact::impulse::column::{Columns, End, face_gradient, real_face_gradient};
 use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
@@ -27,7 +27,7 @@ use crate::contact::settings::{ContactSettings, FaceFilter};
 use crate::contact::surface::equilibrium::Equilibrium;
 use crate::contact::surface::polygon::Polygon;
 use crate::contact::surface::search::for_each_polygon;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, moved, tetrahedron_planes};
+use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, lifted, moved, tetrahedron_planes};
 use crate::contact::surface::workspace::Workspace;
 use crate::field::LinearFunction;
 use crate::scalar::{Scalar, real_vector};
@@ -226,7 +226,11 @@ pub(in crate::contact) fn end_plane<T: Scalar>(
     let (c, pose) = [(roles.o, Some(&roles.x_fo)), (roles.f, None)][side];
     let zero = LinearFunction { gradient: Vector3::zeros(), offset: T::from(0.0) };
     let plane = columns.fields()[side].map_or(zero, |field| {
-        tetrahedron_planes(c, field, end.tetrahedron).barycentric[usize::from(end.face)]
+        let face = usize::from(end.face);
+        match &c.vertices {
+            None => lifted(&field.tetrahedra()[end.tetrahedron as usize].barycentric[face]),
+            Some(_) => tetrahedron_planes(c, field, end.tetrahedron).barycentric[face],
+        }
     });
     pose.map_or(plane, |x_fo| moved(x_fo, &plane))
 }
@@ -295,9 +299,8 @@ pub(in crate::contact) fn contacts_of(
             if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
                 return;
             }
-            let end = |side, end| end_plane(roles, &columns, side, end);
-            let own = face_gradient(&polygon, &columns.ends(x), end, (x, of_fields), &lowest);
-            let (n, gradient) = (&polygon.normal, own.series * slope);
+            let gradient = real_face_gradient(&polygon, &columns.ends(x), of_fields, &lowest);
+            let (n, gradient) = (&polygon.normal, gradient * slope);
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
             contacts.normal.push(*n);

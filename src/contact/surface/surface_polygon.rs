@@ -110,7 +110,7 @@ pub(crate) fn moved<T: Scalar>(x_fg: &RigidTransform<T>, f: &LinearFunction<T>) 
 }
 
 /// A constant linear function as scalars `T`.
-fn lifted<T: Scalar>(f: &LinearFunction) -> LinearFunction<T> {
+pub(in crate::contact) fn lifted<T: Scalar>(f: &LinearFunction) -> LinearFunction<T> {
     LinearFunction { gradient: lift_vector(&f.gradient), offset: T::from(f.offset) }
 }
 
