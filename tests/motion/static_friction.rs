@@ -86,7 +86,8 @@ fn a_box_stays_below_its_static_friction_and_slides_with_its_dynamic_friction() 
         );
         if kind == ContactModel::Sap {
             // Its regularization follows the bodies' inertia and the step, not the stiction velocity.
-            assert!(end > 0.0 && end < 1e-4, "{end:e}");
+            // Without dissipation the box still vibrates.
+            assert!(end.abs() < 1e-4, "{end:e}");
         } else {
             assert!((end / (1e-3 * creep(kind, between)) - 1.0).abs() < 1e-4, "{kind:?}: {end:e}");
         }

@@ -197,9 +197,7 @@ pub fn ball_on_box(resolution: f64, surface: SurfaceRepresentation) -> (Model, S
     let ground = compliant(Shape::Box { size: [0.6, 0.6, 0.1] }, 0.1);
     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
     b.fixed(ground, material(1e6, 1.25, 0.01, 0.8), 1.0, pose);
-    // Steps of all kinds have the same points.
-    let quadrature_order = Some(1);
-    b.build(down(), ContactSettings { surface, quadrature_order, ..Default::default() })
+    b.build(down(), ContactSettings { surface, ..Default::default() })
 }
 
 /// A cube that comes down on a corner, turning and moving sideways, onto a fixed box.

@@ -5,7 +5,7 @@ use crate::contact::settings::{ContactSettings, FaceFilter, SurfaceRepresentatio
 use crate::geometry::{TrianglePoint, triangle_rule};
 
 /// Polygons of meshes with triangles above this part of their surface are cut into triangles.
-const COARSE: f64 = 0.025;
+const COARSE: f64 = 0.04;
 
 /// How a step cuts the polygons of a pair into faces: triangles with the points of a rule, or one face each.
 #[derive(Clone, Copy, Debug)]
