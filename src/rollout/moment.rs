@@ -35,11 +35,12 @@ impl<T: Scalar> Moment<'_, T> {
     /// which that of the state by the law of an instant ([`Model::contact_wrench`]) comes to with shorter steps.
     ///
     /// `None` at the end of a motion, and where the impulse is not known from the states at the ends of a step: for all
-    /// but velocity-level steps of fixed length, and of these where something lands in the step.
+    /// but velocity-level steps of fixed length. Where something lands in the step it is the force of the contacts at its start
+    /// alone.
     pub fn step_force(&self, on: usize, from: usize) -> Option<SpatialForce<T>> {
         let StepEnd { state, length, method, memory } = self.step_end?;
         let memory = &mut memory.borrow_mut();
-        method?.step_force(self.model, (self.state, state), length, (on, from), memory)
+        Some(method?.step_force(self.model, (self.state, state), length, (on, from), memory))
     }
 }
 

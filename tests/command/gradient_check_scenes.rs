@@ -176,7 +176,7 @@ fn scenes_pass() {
         ),
         ("cube that just touches", short_steps("0.05"), 40, 20),
         ("sliding box", SLIDING_BOX.to_owned(), 140, 10),
-        ("egg", EGG.to_owned(), 130, 10),
+        ("egg", by("semi_implicit_euler", EGG), 130, 10),
         ("ball on box, lagged", by("lagged", BALL_ON_BOX), 180, 30),
         ("ball on box, tamsi", by("tamsi", BALL_ON_BOX), 180, 30),
         ("cube flat on a floor, lagged", by("lagged", &FLAT_CUBE.replace("HEIGHT", "0.049")), 60, 50),

@@ -29,12 +29,8 @@ impl TrajectoryResiduals for Pushed {
         let end = moment.step_end.expect("a step starts").state();
         let mut sum = Vector3::zeros();
         for &from in &self.from {
-            let both = moment.step_force(self.body, from).zip(moment.step_force(from, self.body));
-            let Some((on_body, on_other)) = both.map(|(a, b)| (a.translational, b.translational)) else {
-                // It lands in this step.
-                residuals.extend([T::from(0.0); 6]);
-                return;
-            };
+            let on_body = moment.step_force(self.body, from).expect("a velocity-level step").translational;
+            let on_other = moment.step_force(from, self.body).expect("a velocity-level step").translational;
             assert!(
                 (on_body + on_other).map(|x| x.real()).norm() <= 1e-12 * on_body.map(|x| x.real()).norm()
             );
@@ -53,6 +49,8 @@ fn hand(solver: &str) -> String {
 hydroelastic_modulus = 2e5
 dissipation = 2.0
 friction = 0.6
+[contact]
+face_filter = "drake" # no step is cut
 [solver]
 kind = "{solver}"
 time_step = 2e-3
@@ -101,13 +99,13 @@ fn forces_of_steps_balance_the_momentum_of_a_ball() {
         let rollout = Rollout::new(model, start, settings, 0.06);
         let found = GaussNewton::new(rollout, &pushed, &[]).expect("simulates");
         let (mut largest, mut pressed) = (0.0_f64, 0);
-        for row in found.residuals().chunks_exact(6).filter(|row| row[3..] != [0.0; 3]) {
+        for row in found.residuals().chunks_exact(6) {
             let force = Vector3::from_column_slice(&row[..3]);
             let change = Vector3::from_column_slice(&row[3..]);
             pressed += usize::from(force.norm() > 0.1);
             largest = largest.max((change * 0.2 - force - model.gravity() * 0.2).norm());
         }
-        assert!(pressed > 12, "{kind}: it is pressed in {pressed} of 30 steps");
+        assert!(pressed > 20, "{kind}: it is pressed in {pressed} of 30 steps");
         assert!(largest < tolerance, "{kind}: the balance is off by {largest} N");
     }
 }

@@ -15,10 +15,6 @@ pub struct StepForces {
     /// The states at the ends of that step, and those that are asked for.
     states: [State; 2],
     asked: [State; 2],
-    /// Whether one step leads from the first state to the second, and not several as where it lands.
-    is_one_step: bool,
-    balance: Balance<f64>,
-    moved: State,
     /// Whether they have been asked for.
     pub(crate) were_read: bool,
 }
@@ -32,7 +28,7 @@ impl StepForces {
         (before, after): (&State<T>, &State<T>),
         dt: f64,
     ) {
-        let Self { workspace, known, states, asked, is_one_step, balance, moved, .. } = self;
+        let Self { workspace, known, states, asked, .. } = self;
         before.write_real(&mut asked[0]);
         after.write_real(&mut asked[1]);
         let key = Some((model.identity(), method, dt));
@@ -47,8 +43,6 @@ impl StepForces {
         workspace.problem.contacts.keep_polygons = true;
         workspace.assemble(real_model, real_before, method.model, dt);
         workspace.newton.evaluate_patches(&workspace.problem, &asked[1]);
-        let step = StepProblem::new(real_model, real_before, dt / real_model.time_step_factor);
-        *is_one_step = workspace.leads_to(&step, &asked[1], balance, moved);
         workspace.real = real;
         *known = key;
         std::mem::swap(states, asked);
@@ -60,7 +54,7 @@ impl VelocityLevel {
     /// one state to another: the impulse of their contacts over the step, divided by its length, in N and N m. It is
     /// what the balance of momentum of the step was solved with (Masterjohn, arXiv 2110.10107, eq. 7).
     ///
-    /// `None` where the step has landed, so that it consisted of several.
+    /// Where something lands in the step, so that it consists of several, that of the contacts at its start alone.
     ///
     /// Derivatives are with respect to both states and the model. They are those of a step: one-sided where a contact
     /// changes between sticking and slipping, or a face comes or goes.
@@ -71,7 +65,7 @@ impl VelocityLevel {
         dt: f64,
         (on, from): (usize, usize),
         memory: &mut StepForces,
-    ) -> Option<SpatialForce<T>> {
+    ) -> SpatialForce<T> {
         memory.were_read = true;
         let step = StepProblem::new(model, before, dt);
         let length = step.length();
@@ -80,6 +74,6 @@ impl VelocityLevel {
         let solved = Solved { problem, newton, moving };
         let impulse = Balance::default().impulse_between(self.model, &step, after, solved, (on, from));
         let rate = length.recip();
-        memory.is_one_step.then(|| SpatialForce::new(impulse.rotational * rate, impulse.translational * rate))
+        SpatialForce::new(impulse.rotational * rate, impulse.translational * rate)
     }
 }
