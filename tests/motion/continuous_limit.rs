@@ -170,10 +170,11 @@ fn the_error_of_a_tumbling_cube_falls_with_the_accuracy() {
     let reference = end(ControlledMethod::DormandPrince, 1e-11);
     let lagged = VelocityLevel { model: ContactModel::Lagged, ..Default::default() };
     for method in [ControlledMethod::Radau, ControlledMethod::Extrapolated(lagged)] {
-        let accuracies = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8];
+        // At 1e-3 m the motion is a few substeps.
+        let accuracies = [1e-4, 1e-5, 1e-6, 1e-7, 1e-8];
         let errors: Vec<f64> =
             accuracies.into_par_iter().map(|accuracy| distance(&reference, &end(method, accuracy))).collect();
-        let slope = (errors[0] / errors[5]).log10() / 5.0;
+        let slope = (errors[0] / errors[4]).log10() / 4.0;
         println!("{method:?}: {errors:?}, slope {slope:.2}");
         assert!((slope - 1.0).abs() < 0.2, "{method:?}: {slope}");
         for (accuracy, error) in accuracies.iter().zip(&errors) {
