@@ -23,7 +23,7 @@ friction = 0.8
 const BALL_ON_BOX: &str = r#"
 [[bodies]]
 name = "ball"
-translation = [0.013, 0.007, 0.093]
+translation = [0.0131, 0.007, 0.093]
 linear_velocity = [0.1, 0.05, -0.2]
 angular_velocity = [0.3, 1, 0.2]
 mass = 0.2
