@@ -300,3 +300,45 @@ fn a_robot_is_mounted_on_the_link_of_another() {
         assert!(message.contains(expected), "{expected}: {message}");
     }
 }
+
+/// A cube that is dropped, so that a step is cut where it lands, and comes to rest.
+#[test]
+fn forces_of_steps_are_what_changes_momentum() {
+    let folder = Folder::new("step-forces");
+    let scene = r#"
+[materials.steel]
+hydroelastic_modulus = 1e8
+dissipation = 1.0
+friction = 0.5
+[solver]
+time_step = 5e-3
+[[bodies]]
+name = "cube"
+translation = [0, 0, 0.07]
+mass = 0.4
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.1, 0.1] } }
+material = "steel"
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+rigid = true
+"#;
+    let file = folder.file("scene.toml", scene);
+    let out = folder.0.join("forces.csv");
+    json(&["simulate", text(&file), "--until", "0.5", "--out", text(&out), "--forces=step", "--json"]);
+    let table = TrajectoryTable::read(out).expect("read");
+    let forces: Vec<f64> = table.contacts[0].wrenches.iter().map(|w| w.translational.z).collect();
+    let speeds: Vec<f64> = table.bodies[0].states.iter().map(|s| s.velocity.translational.z).collect();
+    let weight = 0.4 * 9.81;
+    let mut pushed = 0;
+    for k in 1..forces.len() {
+        let expected = 0.4 * (speeds[k] - speeds[k - 1]) / 5e-3 + weight;
+        assert!((forces[k] - expected).abs() < 1e-6 * weight, "{k}: {} {expected}", forces[k]);
+        pushed += usize::from(forces[k] > 2.0 * weight);
+    }
+    assert!(pushed > 0, "{forces:?}");
+    assert!((forces[forces.len() - 1] / weight - 1.0).abs() < 1e-6, "{forces:?}");
+}
