@@ -1,5 +1,6 @@
 //! Extent and pressure fields on a geometry.
 
+mod cells;
 mod distance;
 mod error;
 mod extent_source;
@@ -15,6 +16,7 @@ mod rigid_surface;
 mod skirt;
 mod zero_gradient;
 
+pub(crate) use cells::Cells;
 pub use distance::{distance_extent, distance_extent_vjp};
 pub use error::{FieldError, LARGEST_LAYER_COUNT};
 pub use extent_source::ExtentSource;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use nalgebra::Vector3;
 
+use super::cells::{Cells, Mesh};
 use super::error::FieldError;
 use super::hierarchy::Hierarchy;
 use crate::geometry::{NO_NEIGHBOUR, VolumeMesh, neighbours};
@@ -75,6 +76,7 @@ pub struct PressureField {
     zero_tetrahedra: usize,
     skirt: Skirt,
     neighbours: Derived<Vec<[u32; 4]>>,
+    cells: Derived<Cells>,
     largest_part: Derived<f64>,
 }
 
@@ -205,6 +207,7 @@ impl PressureField {
             zero_tetrahedra,
             skirt,
             neighbours: Derived::default(),
+            cells: Derived::default(),
             largest_part: Derived::default(),
         })
     }
@@ -242,9 +245,25 @@ impl PressureField {
     /// The tetrahedron beyond a face of another one, and the same face's number there; `None` on the boundary of the mesh.
     #[inline]
     pub(crate) fn neighbour(&self, tetrahedron: u32, face: u8) -> Option<(u32, u8)> {
-        let all = self.neighbours.0.get_or_init(|| neighbours(&self.mesh.tetrahedra));
-        let beyond = all[tetrahedron as usize][usize::from(face)];
+        let beyond = self.neighbours()[tetrahedron as usize][usize::from(face)];
         (beyond != NO_NEIGHBOUR).then_some((beyond / 4, (beyond % 4) as u8))
+    }
+
+    #[inline]
+    fn neighbours(&self) -> &[[u32; 4]] {
+        self.neighbours.0.get_or_init(|| neighbours(&self.mesh.tetrahedra))
+    }
+
+    /// The parts over which the field is linear.
+    pub(crate) fn cells(&self) -> &Cells {
+        self.cells.0.get_or_init(|| {
+            let lowest = -self.skirt.extent;
+            let is_lowest = |tetrahedron: usize, face: usize| {
+                let corners = &self.mesh.tetrahedra[tetrahedron];
+                (0..4).all(|k| k == face || self.extent[corners[k] as usize] == lowest)
+            };
+            Cells::new(&Mesh { fields: &self.tetrahedra, neighbours: self.neighbours(), is_lowest })
+        })
     }
 
     /// The part of the mesh's boundary that its largest triangle has.
@@ -260,5 +279,6 @@ impl PressureField {
             + self.tetrahedra.capacity() * size_of::<TetrahedronField>()
             + self.hierarchy.memory()
             + self.neighbours.0.get().map_or(0, |all| all.capacity() * size_of::<[u32; 4]>())
+            + self.cells.0.get().map_or(0, Cells::memory)
     }
 }

@@ -45,9 +45,7 @@ fn flat_faced_bodies_gain_no_energy_and_lie_still() {
         let plain = Plain::random(&mut random);
         let dt = plain.scene["solver"]["time_step"].as_f64().expect("a number");
         let is_large = plain.scene.to_string().len() > 20_000;
-        // Where contact is stiff for the step SAP bounds what each face bears, so that stacks sway.
-        let sways = plain.arrangement != "one" && plain.scene["solver"]["kind"] == "sap";
-        if dt < 1e-3 || is_large || plain.arrangement == "five" || sways {
+        if dt < 1e-3 || is_large || plain.arrangement == "five" {
             continue;
         }
         let (rise, speed) = rise_and_speed(&plain);

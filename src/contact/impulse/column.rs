@@ -15,8 +15,8 @@ use nalgebra::Vector3;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
 use crate::contact::surface::polygon::Polygon;
-use crate::contact::surface::surface_polygon::{SurfacePolygon, gradient_in_series};
-use crate::field::{LinearFunction, PressureField};
+use crate::contact::surface::surface_polygon::{SurfacePolygon, gradient_in_series, moved};
+use crate::field::{Cells, LinearFunction, PressureField};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
@@ -27,127 +27,207 @@ pub(in crate::contact) struct End {
     pub tetrahedron: u32,
     /// Its face.
     pub face: u8,
-    /// The barycentric coordinate that vanishes there, at the face that the column stands on.
-    height: f64,
-    /// How fast it falls along the column, 1/m.
-    rate: f64,
+    /// How far the face is along the column, m.
+    depth: f64,
 }
 
 /// The ends of a column in O and in F; `None` where the body has no mesh of tetrahedra.
 pub(in crate::contact) type Ends = [Option<End>; 2];
 
-/// The mesh of one body as a polygon's columns run through it, in the frame of its geometry.
+/// The mesh of one body as a polygon's columns run through it.
 struct Side<'a> {
-    field: &'a PressureField,
+    /// `None` where the field's own gradients count on all polygons.
+    field: Option<&'a PressureField>,
+    /// `None` where all columns are asked for.
+    cells: Option<&'a Cells>,
+    /// The field's own gradient counts on this polygon.
+    is_own: bool,
+    /// Pose of the body in F, if it is not F.
+    pose: Option<&'a RigidTransform<f64>>,
     tetrahedron: u32,
+    /// The direction in which columns leave, in the frame of the body's geometry.
     direction: Vector3<f64>,
-    /// How fast the barycentric coordinates of the polygon's tetrahedron fall along the direction, 1/m.
-    rates: [f64; 4],
+    /// How far the faces of the polygon's tetrahedron are along the direction, m, as functions of the position in F's
+    /// frame: those through which the direction leads out, `count` of them.
+    ways: [(u8, LinearFunction); 3],
+    count: usize,
 }
 
 /// The columns on one polygon.
 pub(in crate::contact) struct Columns<'a> {
-    sides: [Option<Side<'a>>; 2],
-    x_fo: &'a RigidTransform<f64>,
+    sides: [Side<'a>; 2],
 }
 
-/// How fast the barycentric coordinates of a tetrahedron fall along a direction, 1/m.
-#[inline(always)]
-fn falls(field: &PressureField, tetrahedron: u32, direction: &Vector3<f64>) -> [f64; 4] {
-    let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
-    [0, 1, 2, 3].map(|k: usize| -coordinates[k].gradient.dot(direction))
-}
-
-/// The face through which the line from `x` leaves a tetrahedron, but for the one through which it came.
-#[inline(always)]
-fn way_out(
-    field: &PressureField,
-    tetrahedron: u32,
-    rates: &[f64; 4],
-    x: &Vector3<f64>,
-    came: Option<u8>,
-) -> Option<End> {
-    let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
-    let mut nearest: Option<End> = None;
-    for k in 0..4 {
-        let rate = rates[k];
-        if rate <= 0.0 || came == Some(k as u8) {
-            continue;
-        }
-        let height = coordinates[k].at(x);
-        if nearest.is_none_or(|other| height * other.rate < other.height * rate) {
-            nearest = Some(End { tetrahedron, face: k as u8, height, rate });
-        }
-    }
-    nearest
+/// Which columns are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::contact) enum Asked {
+    /// All of them.
+    All,
+    /// Those that differ from the fields' own gradients, also in derivatives by poses, where extents are constant.
+    Differing,
 }
 
 impl<'a> Side<'a> {
-    fn new(field: &'a PressureField, tetrahedron: u32, direction: Vector3<f64>) -> Self {
-        let rates = falls(field, tetrahedron, &direction);
-        Self { field, tetrahedron, direction, rates }
+    fn empty(field: Option<&'a PressureField>, pose: Option<&'a RigidTransform<f64>>, asked: Asked) -> Self {
+        let none = (0, LinearFunction { gradient: Vector3::zeros(), offset: 0.0 });
+        Self {
+            field,
+            cells: field.filter(|_| asked == Asked::Differing).map(PressureField::cells),
+            is_own: true,
+            pose,
+            tetrahedron: 0,
+            direction: Vector3::zeros(),
+            ways: [none; 3],
+            count: 0,
+        }
     }
 
-    /// The end of the column on a point of the polygon.
+    /// The side of a polygon's columns. The field's own gradient counts where the field falls linearly on all columns
+    /// to its lowest value, since it is the mean one then, unless all are asked for.
+    #[inline(always)]
+    fn set(&mut self, tetrahedron: u32, normal: &Vector3<f64>) {
+        let Some(field) = self.field else { return };
+        let direction = self.pose.map_or(*normal, |x_fo| -x_fo.rotation.tr_mul(normal));
+        self.is_own = self.cells.is_some_and(|cells| cells.falls_linearly(tetrahedron, &direction));
+        if !self.is_own {
+            self.set_ways(field, tetrahedron, direction);
+        }
+    }
+
+    #[inline(never)]
+    fn set_ways(&mut self, field: &'a PressureField, tetrahedron: u32, direction: Vector3<f64>) {
+        (self.tetrahedron, self.direction, self.count) = (tetrahedron, direction, 0);
+        let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
+        // The coordinates add up to one: no direction leads out of all four faces.
+        for (face, own) in coordinates.iter().enumerate() {
+            let rate = -own.gradient.dot(&direction);
+            if rate > 0.0 && self.count < self.ways.len() {
+                let per_rate = 1.0 / rate;
+                let depth =
+                    LinearFunction { gradient: own.gradient * per_rate, offset: own.offset * per_rate };
+                self.ways[self.count] = (face as u8, self.pose.map_or(depth, |x_fg| moved(x_fg, &depth)));
+                self.count += 1;
+            }
+        }
+    }
+
+    /// The end of the column on a point of the polygon, in F's frame.
     #[inline(always)]
     fn end(&self, x: &Vector3<f64>) -> Option<End> {
-        let out = way_out(self.field, self.tetrahedron, &self.rates, x, None)?;
-        match self.field.neighbour(self.tetrahedron, out.face) {
-            None => Some(out),
-            Some(beyond) => self.walk(x, beyond),
+        let field = self.field.filter(|_| !self.is_own)?;
+        let (first, others) = self.ways[..self.count].split_first()?;
+        let mut nearest = (first.0, first.1.at(x));
+        for (face, depth) in others {
+            let depth = depth.at(x);
+            if depth < nearest.1 {
+                nearest = (*face, depth);
+            }
+        }
+        let (face, depth) = nearest;
+        match field.neighbour(self.tetrahedron, face) {
+            None => Some(End { tetrahedron: self.tetrahedron, face, depth }),
+            Some(beyond) => self.walk(field, x, beyond),
         }
     }
 
     /// The end of a column that goes on in a tetrahedron through a face of it.
     #[inline(never)]
-    fn walk(&self, x: &Vector3<f64>, mut into: (u32, u8)) -> Option<End> {
+    fn walk(&self, field: &PressureField, x: &Vector3<f64>, mut into: (u32, u8)) -> Option<End> {
+        let x = self.pose.map_or(*x, |pose| pose.rotation.tr_mul(&(x - pose.translation)));
         // A line passes through each tetrahedron once.
-        for _ in self.field.tetrahedra() {
+        for _ in field.tetrahedra() {
             let (tetrahedron, came) = into;
-            let rates = falls(self.field, tetrahedron, &self.direction);
-            let out = way_out(self.field, tetrahedron, &rates, x, Some(came))?;
-            match self.field.neighbour(tetrahedron, out.face) {
-                None => return Some(out),
+            let end = self.way_out(field, tetrahedron, &x, came)?;
+            match field.neighbour(tetrahedron, end.face) {
+                None => return Some(end),
                 Some(beyond) => into = beyond,
             }
         }
         None
     }
+
+    /// The face through which the line from `x`, in the geometry's frame, leaves a tetrahedron, but for the one through
+    /// which it came.
+    #[inline(always)]
+    fn way_out(&self, field: &PressureField, tetrahedron: u32, x: &Vector3<f64>, came: u8) -> Option<End> {
+        let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
+        // Heights and rates are compared before they are divided.
+        let mut nearest: Option<(u8, f64, f64)> = None;
+        for k in 0..4 {
+            let rate = -coordinates[k].gradient.dot(&self.direction);
+            if rate <= 0.0 || usize::from(came) == k {
+                continue;
+            }
+            let height = coordinates[k].at(x);
+            if nearest.is_none_or(|(_, other, of_other)| height * of_other < other * rate) {
+                nearest = Some((k as u8, height, rate));
+            }
+        }
+        nearest.map(|(face, height, rate)| End { tetrahedron, face, depth: height / rate })
+    }
 }
 
 impl<'a> Columns<'a> {
-    /// The columns on a polygon with this normal. With Drake's filter the fields' own gradients count.
-    #[inline(always)]
+    /// Memory for the columns of a pair's polygons. With Drake's filter the fields' own gradients count.
     pub fn new<T>(
         roles: &Roles<'a, T>,
         x_fo: &'a RigidTransform<f64>,
-        found: &Polygon,
-        normal: &Vector3<f64>,
         filter: FaceFilter,
+        asked: Asked,
     ) -> Self {
-        let of_f = |f| Some(Side::new(f, found.f, *normal));
-        let sides = match roles.parts {
+        let [o, f] = match roles.parts {
             _ if filter == FaceFilter::Drake => [None, None],
-            Parts::TwoFields { o, f } => {
-                [Some(Side::new(o, found.o, -x_fo.rotation.tr_mul(normal))), of_f(f)]
-            }
-            Parts::SurfaceInField { f, .. } | Parts::HalfSpaceInField { f, .. } => [None, of_f(f)],
+            Parts::TwoFields { o, f } => [Some(o), Some(f)],
+            Parts::SurfaceInField { f, .. } | Parts::HalfSpaceInField { f, .. } => [None, Some(f)],
             Parts::SurfaceInHalfSpace { .. } => [None, None],
         };
-        Self { sides, x_fo }
+        Self { sides: [Side::empty(o, Some(x_fo), asked), Side::empty(f, None, asked)] }
     }
 
-    /// The ends of the column on a point of the polygon, in F's frame.
+    /// Becomes the columns on a polygon with this normal.
+    #[inline(always)]
+    pub fn set(&mut self, found: &Polygon, normal: &Vector3<f64>) {
+        let [of_o, of_f] = &mut self.sides;
+        of_o.set(found.o, normal);
+        of_f.set(found.f, normal);
+    }
+
+    /// Whether the fields' own gradients count on the whole polygon.
+    #[inline(always)]
+    pub fn are_own(&self) -> bool {
+        self.sides.iter().all(|side| side.is_own)
+    }
+
+    /// The ends of the column on a point of the polygon, in F's frame; `None` where the field's own gradient counts.
     #[inline(always)]
     pub fn ends(&self, x: &Vector3<f64>) -> Ends {
         let [o, f] = &self.sides;
-        let in_o = |x: &Vector3<f64>| self.x_fo.rotation.tr_mul(&(x - self.x_fo.translation));
-        [o.as_ref().and_then(|side| side.end(&in_o(x))), f.as_ref().and_then(|side| side.end(x))]
+        [o.end(x), f.end(x)]
     }
 
     /// The fields of O and F.
     pub fn fields(&self) -> [Option<&'a PressureField>; 2] {
-        [0, 1].map(|k: usize| self.sides[k].as_ref().map(|side| side.field))
+        [self.sides[0].field, self.sides[1].field]
+    }
+
+    /// The gradient that the stiffness of a face at `x` is proportional to, Pa/m, from the pressure there and how far the
+    /// pressures of O and F fall below zero in skirts: [`face_gradient`] without derivatives.
+    #[inline(always)]
+    pub fn gradient(
+        &self,
+        polygon: &SurfacePolygon<f64>,
+        x: &Vector3<f64>,
+        pressure: f64,
+        lowest: &[f64; 2],
+    ) -> f64 {
+        let own_or_mean = |own: f64, k: usize| {
+            let end = self.sides[k].end(x);
+            let mean = end.map(|end| (pressure + lowest[k], end.depth));
+            mean.filter(|(above, depth)| *above > 0.0 && *depth > 0.0)
+                .map_or(own, |(above, depth)| above / depth)
+        };
+        let f = own_or_mean(polygon.gradient_f, 1);
+        gradient_in_series(polygon.gradient_o.map(|own| own_or_mean(own, 0)), f)
     }
 }
 
@@ -182,28 +262,6 @@ pub(in crate::contact) struct MeanFall {
     pub by_pressure: f64,
     pub by_rate: f64,
     pub by_height: f64,
-}
-
-impl End {
-    /// The gradient of a mean fall, Pa/m, from the pressure above the lowest one; `None` on the end itself.
-    #[inline(always)]
-    fn mean_gradient(&self, pressure: f64) -> Option<f64> {
-        (self.height > 0.0 && pressure > 0.0).then(|| pressure * self.rate / self.height)
-    }
-}
-
-/// [`face_gradient`] without derivatives.
-#[inline(always)]
-pub(in crate::contact) fn real_face_gradient(
-    polygon: &SurfacePolygon<f64>,
-    ends: &Ends,
-    pressure: f64,
-    lowest: &[f64; 2],
-) -> f64 {
-    let own_or_mean =
-        |own: f64, k: usize| ends[k].and_then(|end| end.mean_gradient(pressure + lowest[k])).unwrap_or(own);
-    let f = own_or_mean(polygon.gradient_f, 1);
-    gradient_in_series(polygon.gradient_o.map(|own| own_or_mean(own, 0)), f)
 }
 
 /// The gradient that a face's stiffness is proportional to, Pa/m, with those of O and of F that it is made of, and their

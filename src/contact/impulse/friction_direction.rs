@@ -74,6 +74,7 @@ pub(in crate::contact) mod tests {
     use crate::contact::impulse::face_velocity::split;
     use crate::contact::impulse::law::FaceConstants;
     use crate::contact::impulse::law::tests::law;
+    use crate::contact::impulse::point_contacts::LoadSums;
     use crate::spatial::RigidTransform;
     use approx::assert_relative_eq;
     use nalgebra::Matrix6;
@@ -103,6 +104,7 @@ pub(in crate::contact) mod tests {
             inverse_inertia: Matrix6::zeros(),
             deflection_rate: None,
             aligned: false,
+            sums: LoadSums::default(),
         };
         (patch, contacts, Vector6::new(0.3, -0.2, 0.5, 2e-3, 0.0, -0.02))
     }

@@ -62,6 +62,10 @@ pub(crate) struct ImpulseLaw<T> {
     pub static_friction: Option<T>,
     /// Combined relaxation time, s.
     pub relaxation_time: T,
+    /// Whether SAP holds stiffnesses below those that a step can resolve, as Drake does ("near-rigid", arXiv 2110.10107,
+    /// eq. 24). A small face bears as much as a large one then, and bodies at rest lie deeper in longer steps, so that
+    /// they move where steps are cut.
+    pub near_rigid: bool,
     /// The part of a law of the user's own; for TAMSI alone.
     pub own: Option<OwnImpulse<T>>,
 }
@@ -137,7 +141,7 @@ pub(in crate::contact) fn sap_regularization<T: Scalar>(
     let near_rigid = inverse_effective_mass
         * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
     let tangential = inverse_effective_mass * SAP_FRICTION;
-    if soft.real() * near_rigid.real() <= 1.0 {
+    if !law.near_rigid || soft.real() * near_rigid.real() <= 1.0 {
         [soft, tangential, face.load * law.dt]
     } else {
         let per_normal = near_rigid.recip();
@@ -303,6 +307,7 @@ pub(in crate::contact) mod tests {
             friction: 0.5,
             static_friction: None,
             relaxation_time: 2e-3,
+            near_rigid: true,
             own: None,
         }
     }
@@ -326,6 +331,7 @@ pub(in crate::contact) mod tests {
             friction: T::from(law.friction),
             static_friction: law.static_friction.map(T::from),
             relaxation_time: T::from(law.relaxation_time),
+            near_rigid: law.near_rigid,
             own: law.own.map(|own| OwnImpulse {
                 law: own.law,
                 static_friction: T::from(own.static_friction),
@@ -396,6 +402,7 @@ pub(in crate::contact) mod tests {
                 let law = ImpulseLaw {
                     friction: D::variable(0.5, 0),
                     relaxation_time: D::variable(0.0, 1),
+                    near_rigid: real.near_rigid,
                     ..lifted(&real)
                 };
                 let face = FaceConstants {

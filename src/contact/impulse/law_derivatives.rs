@@ -234,6 +234,7 @@ mod tests {
             let seeded = ImpulseLaw {
                 friction: Dual::variable(law.friction, FRICTION),
                 relaxation_time: Dual::variable(law.relaxation_time, RELAXATION_TIME),
+                near_rigid: law.near_rigid,
                 ..lifted(&law)
             };
             for face in faces(law.model) {

@@ -19,7 +19,7 @@ use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
 use crate::contact::impulse::bristles::{Deflection, DeflectionJacobian, PatchSums};
-use crate::contact::impulse::column::{Columns, End, face_gradient};
+use crate::contact::impulse::column::{Asked, Columns, End, face_gradient};
 use crate::contact::impulse::face_friction::{FaceFriction, SlipBefore};
 use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
@@ -295,12 +295,13 @@ impl PairImpulse<'_> {
         let lowest = moving_skirts(roles);
         let (mut surface_area, mut faces) = (0.0, FacePoints::none());
         let mut indices = patch.contacts.clone();
+        let mut columns = Columns::new(roles, &roles.x_fo, filter, Asked::Differing);
         for polygon in &contacts.polygons[patch.polygons.clone()] {
             set_turning_plane(&mut faces.polygon, &polygon.1);
             if !counts(&faces.polygon, filter) {
                 continue;
             }
-            let columns = Columns::new(roles, &roles.x_fo, &polygon.0, &polygon.1.normal, filter);
+            columns.set(&polygon.0, &polygon.1.normal);
             // What the dissipation is proportional to, in the strain-rate form.
             let gradient = faces.polygon.gradient_in_series();
             let (dissipation, per_parameter) = match settings.contact.dissipation_model {

@@ -16,7 +16,7 @@ use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::bristles::{BristleLaw, Deflection, slip_shift};
-use crate::contact::impulse::column::{Columns, End, face_gradient, real_face_gradient};
+use crate::contact::impulse::column::{Asked, Columns, End, face_gradient};
 use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
@@ -127,6 +127,7 @@ impl<T: Scalar> DiscreteSettings<'_, T> {
             friction,
             static_friction: (own.is_none() && differs).then_some(static_friction),
             relaxation_time: pair.relaxation_time,
+            near_rigid: self.contact.face_filter == FaceFilter::Drake,
             own,
         }
     }
@@ -155,6 +156,33 @@ pub(crate) struct DiscretePatch {
     pub deflection_rate: Option<SpatialVelocity>,
     /// Whether the meshes are aligned exactly somewhere.
     pub aligned: bool,
+    /// Sums over its contacts.
+    pub sums: LoadSums,
+}
+
+/// Loads, stiffnesses and directions of a patch's contacts together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LoadSums {
+    /// Sum of loads, N.
+    pub load: f64,
+    /// Sum of stiffnesses, N/m.
+    pub stiffness: f64,
+    /// Sum of loads along the normals out of F, in F, N.
+    pub force: Vector3<f64>,
+    /// Sum of loads times the middles of their polygons, in F, N m.
+    pub moment: Vector3<f64>,
+}
+
+impl LoadSums {
+    /// The depth at which the patch ends if it leaves along its normals, m: the mean over the stiffness of its contacts.
+    pub fn depth(&self) -> f64 {
+        if self.stiffness > 0.0 { self.load / self.stiffness } else { 0.0 }
+    }
+
+    /// The mean of its normals over its loads.
+    pub fn normal(&self) -> Vector3<f64> {
+        if self.load > 0.0 { self.force / self.load } else { Vector3::zeros() }
+    }
 }
 
 /// Whether a polygon counts. All do but with [`FaceFilter::Drake`], which leaves out those along whose normal a field does
@@ -276,7 +304,9 @@ pub(in crate::contact) fn contacts_of(
     let rule = FaceRule::new(&roles.parts, settings.contact);
     let (first_contact, first_polygon) = (contacts.position.len(), contacts.polygons.len());
     let mut aligned = false;
+    let mut sums = LoadSums::default();
     let mut polygon = SurfacePolygon::empty();
+    let mut columns = Columns::new(roles, &roles.x_fo, settings.contact.face_filter, Asked::Differing);
     let mut lambda = Matrix6::zeros();
     let mut inverse_inertia = Some(inverse_inertia);
     for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
@@ -291,15 +321,15 @@ pub(in crate::contact) fn contacts_of(
         }
         let dissipation = traction.dissipation(&polygon);
         let fan = Fan::new(&polygon, rule.surface);
-        let columns =
-            Columns::new(roles, &roles.x_fo, found, &equilibrium.normal, settings.contact.face_filter);
-        let before = contacts.position.len();
+        columns.set(found, &equilibrium.normal);
+        let own = columns.are_own().then(|| polygon.gradient_in_series());
+        let (before, load_before) = (contacts.position.len(), sums.load);
         for_each_point(&polygon, &fan, rule.surface, rule.points, |x, of_fields, a| {
             let (p, slope) = onset(of_fields, width);
             if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
                 return;
             }
-            let gradient = real_face_gradient(&polygon, &columns.ends(x), of_fields, &lowest);
+            let gradient = own.unwrap_or_else(|| columns.gradient(&polygon, x, of_fields, &lowest));
             let (n, gradient) = (&polygon.normal, gradient * slope);
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);
@@ -319,8 +349,13 @@ pub(in crate::contact) fn contacts_of(
                 contacts.regularization.push(of_face.regularization(&constants));
             }
             contacts.constants.push(constants);
+            sums.load += constants.load;
+            sums.stiffness += constants.stiffness;
         });
         if contacts.position.len() > before {
+            let load = sums.load - load_before;
+            sums.force += polygon.normal * load;
+            sums.moment += fan.centroid * load;
             if contacts.keep_polygons {
                 contacts.polygons.push((*found, *equilibrium));
             }
@@ -339,6 +374,7 @@ pub(in crate::contact) fn contacts_of(
         inverse_inertia: lambda,
         deflection_rate,
         aligned,
+        sums,
     })
 }
 
@@ -363,6 +399,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
     let x_fo = roles.x_fo.real();
     let mut sum = SpatialForce::zero();
     let mut polygon = SurfacePolygon::empty();
+    let mut columns = Columns::new(roles, &x_fo, settings.contact.face_filter, Asked::All);
     for (found, equilibrium) in polygons {
         polygon.set(roles, found, equilibrium);
         if !counts(&polygon, settings.contact.face_filter) {
@@ -370,7 +407,7 @@ pub(crate) fn discrete_impulse<T: Scalar>(
         }
         let dissipation = traction.dissipation(&polygon);
         let fan = Fan::new(&polygon, rule.surface);
-        let columns = Columns::new(roles, &x_fo, found, &equilibrium.normal, settings.contact.face_filter);
+        columns.set(found, &equilibrium.normal);
         let n = &polygon.normal;
         for_each_point(&polygon, &fan, rule.surface, rule.points, |x, of_fields, a| {
             let (p, slope) = onset(of_fields, width);

@@ -12,7 +12,7 @@ use crate::contact::impulse::arguments::{
     ARGUMENTS, DISSIPATION, FRICTION, HISTORY, LOAD, SQUARE, STIFFNESS, VELOCITY,
 };
 use crate::contact::impulse::bristles::PatchSums;
-use crate::contact::impulse::column::{Columns, face_gradient};
+use crate::contact::impulse::column::{Asked, Columns, face_gradient};
 use crate::contact::impulse::face_friction::FaceFriction;
 use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
@@ -66,6 +66,7 @@ impl PairImpulse<'_> {
         let lowest = [roles.o, roles.f].map(|c| c.skirt_pressure());
         let mut indices = patch.contacts.clone();
         let (mut polygon, mut by) = (SurfacePolygon::empty(), PolygonCotangent::zero());
+        let mut columns = Columns::new(roles, &roles.x_fo, filter, Asked::All);
         let mut by_width = 0.0;
         terms.a_is_o = roles.a_is_o;
         for (found, equilibrium) in &contacts.polygons[patch.polygons.clone()] {
@@ -78,7 +79,7 @@ impl PairImpulse<'_> {
                 DissipationModel::StrainRate => traction.strain_rate(),
             };
             let fan = Fan::new(&polygon, rule.surface);
-            let columns = Columns::new(roles, &roles.x_fo, found, &equilibrium.normal, filter);
+            columns.set(found, &equilibrium.normal);
             let mut shape = PolygonShape::new(roles, found, equilibrium, terms);
             let own_slopes = series_slopes(polygon.gradient_o, polygon.gradient_f);
             let mut sums = FaceCotangent::default();

@@ -1,6 +1,6 @@
 //! The energy that the faces of a patch store, as springs of their load and stiffness.
 
-use nalgebra::{Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix6, Vector6};
 
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, point_block};
 
@@ -54,21 +54,5 @@ impl DiscretePatch {
             motion,
             inverse_mass: inverse_mass * per_load,
         }
-    }
-
-    /// How deep the bodies overlap, m, and the normal of the patch out of F, in F: means over the loads of faces, of the depths at
-    /// which they end and of their normals.
-    pub fn depth_and_normal(&self, contacts: &PointContacts) -> (f64, Vector3<f64>) {
-        let (mut loads, mut depths, mut normal) = (0.0, 0.0, Vector3::zeros());
-        for i in self.contacts.clone() {
-            let face = &contacts.constants[i];
-            loads += face.load;
-            normal += contacts.normal[i] * face.load;
-            if face.stiffness > 0.0 {
-                depths += face.load * face.load / face.stiffness;
-            }
-        }
-        let per_load = if loads > 0.0 { 1.0 / loads } else { 0.0 };
-        (depths * per_load, normal * per_load)
     }
 }

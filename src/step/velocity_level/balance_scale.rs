@@ -138,9 +138,7 @@ fn patch_load(
     weight: &[f64],
     dt: f64,
 ) -> PatchLoad {
-    let faces = patch.contacts.contacts.clone();
-    let load: f64 = contacts.constants[faces.clone()].iter().map(|face| face.load).sum();
-    let positions = &contacts.position[faces];
+    let positions = &contacts.position[patch.contacts.contacts.clone()];
     let centroid = positions.iter().sum::<Vector3<f64>>() / positions.len().max(1) as f64;
     let square = |x: &Vector3<f64>| (x - centroid).norm_squared();
     let lever = positions.iter().map(square).fold(0.0, f64::max).sqrt();
@@ -165,5 +163,5 @@ fn patch_load(
         add(column.index.tree, (speed * weight[column.index.coordinate]).powi(2));
     }
     let root = |on: PatchOnTree| PatchOnTree { weight: on.weight.sqrt(), ..on };
-    PatchLoad { on: squares.map(|on| on.map(root)), elastic: load * dt }
+    PatchLoad { on: squares.map(|on| on.map(root)), elastic: patch.contacts.sums.load * dt }
 }

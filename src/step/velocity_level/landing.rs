@@ -10,7 +10,6 @@ use super::balance::Balance;
 use super::coupled_patch::CoupledPatch;
 use super::free_body::six;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
-use super::problem::Problem;
 use super::{StepProblem, Workspace};
 use crate::contact::{
     Collider, ContactGeometry, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter,
@@ -67,8 +66,8 @@ fn smaller_radius(model: &Model, pair: &GeometryPair) -> f64 {
 }
 
 /// Whether no part of a pair can come nearer within the step by more than a small part of its depth.
-fn is_settled(problem: &Problem, patch: &CoupledPatch, v: &Vector6<f64>, radius: f64, dt: f64) -> bool {
-    let (depth, normal) = patch.contacts.depth_and_normal(&problem.contacts);
+fn is_settled(patch: &CoupledPatch, v: &Vector6<f64>, radius: f64, dt: f64) -> bool {
+    let (depth, normal) = (patch.contacts.sums.depth(), patch.contacts.sums.normal());
     let (spin, linear) = (v.fixed_rows::<3>(0).into_owned(), v.fixed_rows::<3>(3).into_owned());
     let nearer = f64::max(-linear.dot(&normal), 0.0) + 2.0 * radius * spin.cross(&normal).norm();
     nearer * dt <= NEARER * depth
@@ -126,7 +125,7 @@ impl Workspace {
                 None => 0.0,
                 Some(patch) => {
                     let v = problem.relative(patch, &newton.velocity, true);
-                    if is_settled(problem, patch, &v, smaller_radius(model, pair), dt) {
+                    if is_settled(patch, &v, smaller_radius(model, pair), dt) {
                         continue;
                     }
                     patch.contacts.stored_after(&problem.contacts, &v, dt)

@@ -35,6 +35,8 @@ mod vjp;
 
 use std::time::Instant;
 
+use nalgebra::Vector3;
+
 pub(super) use balance::Balance;
 pub use gliding::Gliding;
 pub(super) use landing::Unforeseen;
@@ -89,10 +91,36 @@ impl Workspace {
         self.problem.patches.iter().map(|patch| patch.pair)
     }
 
+    /// The patches of contact that the last step began with.
+    pub fn loaded_patches(&self) -> impl Iterator<Item = LoadedPatch> {
+        self.problem.patches.iter().filter(|patch| patch.contacts.sums.load > 0.0).map(|patch| {
+            let (x_wf, sums) = (&patch.contacts.x_wf, &patch.contacts.sums);
+            let sign = if patch.contacts.a_is_o { 1.0 } else { -1.0 };
+            LoadedPatch {
+                pair: patch.pair,
+                force: sums.force.norm(),
+                point: *x_wf * (sums.moment / sums.load),
+                normal: x_wf.rotation * sums.normal().normalize() * sign,
+            }
+        })
+    }
+
     /// How long the parts of the last step took.
     pub fn timing(&self) -> StepTiming {
         self.timing
     }
+}
+
+/// A patch of contact as a step begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadedPatch {
+    /// Its pair in [`Model::pairs`].
+    pub pair: usize,
+    /// Its elastic force, N.
+    pub force: f64,
+    /// The middle of its loads, and the mean of its normals out of B into A, in W.
+    pub point: Vector3<f64>,
+    pub normal: Vector3<f64>,
 }
 
 /// The method of a velocity-level step.
