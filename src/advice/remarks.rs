@@ -1,7 +1,7 @@
 //! What should be changed in a scene, with its number, and what to write instead.
 
 use super::pressing::{NotPressed, Press, Pressed, thickness};
-use crate::contact::{ContactGeometry, ContactModel};
+use crate::contact::{ContactGeometry, ContactModel, FaceFilter};
 use crate::field::zero_gradient_tetrahedra;
 use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, NamedMaterial};
 use crate::rollout::SimulationSettings;
@@ -16,10 +16,16 @@ const FEW_ELEMENTS: usize = 12;
 /// Explicit steps should be shorter than this part of the time in which an oscillation turns by a radian:
 /// they are stable up to 2.
 const EXPLICIT_STEP: f64 = 0.5;
-/// An impact should last at least so many implicit steps, ...
-const IMPACT_STEPS: f64 = 3.0;
-/// ... and lasts so many with what is advised.
-const ADVISED_IMPACT_STEPS: f64 = 10.0;
+/// Implicit steps should leave at least this part of the energy of a rebound, ...
+const REBOUND_LEFT: f64 = 0.5;
+/// ... and leave this part with what is advised. Of a spring and a mass n steps an impact leave exp(−π²/n).
+const ADVISED_REBOUND_LEFT: f64 = 0.9;
+/// Implicit steps should take less than this part of the speed of what rolls in a second.
+const ROLLING_LOSS: f64 = 0.1;
+/// A ball's mass and inertia as it rolls, in parts of its mass.
+const ROLLING_MASS: f64 = 1.4;
+/// A contact surface smaller than this part of the square of a body's size is that of a round one.
+const ROUND: f64 = 0.5;
 /// What friction holds should creep by less than this part of its size in a second, ...
 const CREEP: f64 = 0.1;
 /// ... and creeps by this part with what is advised.
@@ -98,6 +104,7 @@ pub(super) fn remarks(subject: &Subject, pressed: &Result<Pressed, NotPressed>) 
             remarks.extend(depth(subject, pressed));
             remarks.extend(mesh(pressed));
             remarks.extend(step(subject, pressed));
+            remarks.extend(rolling(subject, pressed));
         }
         Err(NotPressed::Sinks(largest)) => remarks.push(sinks(subject, *largest)),
         Err(NotPressed::Apart) => {}
@@ -166,15 +173,27 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
     let impact = std::f64::consts::PI * radian;
     match subject.settings.integrator {
         Integrator::ErrorControlled(_) => None,
-        Integrator::VelocityLevel(_) => (impact < IMPACT_STEPS * time_step).then(|| {
-            format!(
-                "an impact lasts {} s, {} steps: they give no energy, but eat the bounce; \
-                 `time_step = {}` resolves it",
-                short(impact),
-                short(impact / time_step),
-                short(impact / ADVISED_IMPACT_STEPS)
-            )
-        }),
+        Integrator::VelocityLevel(_) => {
+            let per_step = std::f64::consts::PI.powi(2) / impact;
+            let left = (-per_step * time_step).exp();
+            let energy = match subject.model.contact().face_filter {
+                FaceFilter::None => "they give no energy",
+                FaceFilter::Drake => {
+                    "they may throw flat bodies off, what they do not without `face_filter = \"drake\"`"
+                }
+            };
+            (left < REBOUND_LEFT).then(|| {
+                format!(
+                    "an impact lasts {} s, {} steps: {energy}, but leave {:.0} % of that of a rebound; `time_step = {}` \
+                     leaves {:.0} %, or set `accuracy = 1e-6` in [solver]",
+                    short(impact),
+                    short(impact / time_step),
+                    100.0 * left,
+                    short(-ADVISED_REBOUND_LEFT.ln() / per_step),
+                    100.0 * ADVISED_REBOUND_LEFT
+                )
+            })
+        }
         _ => (time_step > EXPLICIT_STEP * radian).then(|| {
             let verdict = if time_step > 2.0 * radian { "are unstable" } else { "are coarse" };
             format!(
@@ -186,6 +205,29 @@ fn step(subject: &Subject, pressed: &Pressed) -> Option<String> {
             )
         }),
     }
+}
+
+/// Implicit steps that slow down what rolls: with the load N they resist with N δt v/R, since the contacts are those of the
+/// step's start, while the body rolls on.
+fn rolling(subject: &Subject, pressed: &Pressed) -> Option<String> {
+    let (settings, size) = (subject.settings, thickness(subject.model, &subject.pairs[0]));
+    if !matches!(settings.integrator, Integrator::VelocityLevel(_))
+        || pressed.area > ROUND * size * size
+        || static_friction(subject) == 0.0
+    {
+        return None;
+    }
+    let decay = |dt: f64| subject.load * dt / (ROLLING_MASS * subject.effective_mass * 0.5 * size);
+    let lost = 1.0 - (-decay(settings.time_step)).exp();
+    (lost > ROLLING_LOSS).then(|| {
+        let allowed = -(1.0 - ROLLING_LOSS).ln() / decay(1.0);
+        format!(
+            "what rolls loses {:.0} % of its speed in a second to the steps (N δt v/R); `time_step = {}`, or \
+             `accuracy = 1e-6` in [solver], keeps it",
+            100.0 * lost,
+            short(allowed)
+        )
+    })
 }
 
 /// The combined coefficient of static friction. A rigid geometry without a material takes that of the other.

@@ -1,10 +1,12 @@
 //! The report that observers of a simulation receive.
 
+use crate::contact::ContactModel;
 use crate::multibody::{BodyPair, ForcesIn, Model, State};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 use crate::step::{
-    Gliding, Integrator, SolverStatistics, StepProblem, StepTiming, StepWorkspace, SubstepStatistics,
+    Gliding, Integrator, LoadedPatch, SolverStatistics, StepProblem, StepTiming, StepWorkspace,
+    SubstepStatistics,
 };
 
 /// A state of a simulation, and the step that led to it.
@@ -68,6 +70,18 @@ impl<'a, T> TakenStep<'a, T> {
     pub fn gliding(&self) -> impl Iterator<Item = Gliding> + use<'a, T> {
         let workspace = self.workspace;
         self.is_velocity_level().then(|| workspace.gliding()).into_iter().flatten()
+    }
+
+    /// The contact model of an implicit step of fixed length.
+    pub(super) fn implicit_method(&self) -> Option<ContactModel> {
+        let method =
+            self.integrator.velocity_level_method().filter(|_| !self.integrator.is_error_controlled());
+        method.map(|method| method.model)
+    }
+
+    /// The patches of contact that an implicit step began with.
+    pub(super) fn implicit_loads(&self) -> impl Iterator<Item = LoadedPatch> + use<'a, T> {
+        self.workspace.loaded_patches()
     }
 
     /// The pairs of geometries (by their index in [`Model::pairs`]) that pushed on each other explicitly at the

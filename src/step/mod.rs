@@ -27,8 +27,8 @@ pub use error_control::{ControlledMethod, ErrorControlled, Substep, SubstepLimit
 pub use problem::StepProblem;
 pub use radau::RadauOrder;
 pub use tape::Tape;
-pub(crate) use velocity_level::StepForces;
 pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, StepTiming, VelocityLevel};
+pub(crate) use velocity_level::{LoadedPatch, StepForces};
 
 use error_control::{Scratch, Search};
 use real_parts::RealParts;
@@ -223,6 +223,11 @@ impl<T> StepWorkspace<T> {
         let own = of_complementarity.then(|| self.complementarity.forces.contact_loads());
         let shared = is_explicit.then(|| self.forces.contact_loads());
         own.into_iter().flatten().chain(shared.into_iter().flatten())
+    }
+
+    /// The patches of contact that the last velocity-level step began with.
+    pub(crate) fn loaded_patches(&self) -> impl Iterator<Item = LoadedPatch> {
+        self.last_velocity_level().loaded_patches()
     }
 
     /// The pairs of geometries (indices in [`Model::pairs`]) that touched at the start of the last velocity-level

@@ -269,3 +269,71 @@ fn the_command_prints_warnings_in_one_line_each() {
     assert_eq!(lines.len(), 1, "{stderr}");
     assert!(lines[0].starts_with("isobar: warning: `ball` and `ground`, t = 0.01"), "{stderr}");
 }
+
+/// A lossless ball on a spring: of the energy of its rebound a step eats about π ω δt.
+#[test]
+fn steps_that_eat_rebounds_are_told() {
+    let case = |time_step: f64, dissipation: &str, accuracy: &str| {
+        let case = Case { time_step, modulus: 1e6, height: 0.1, ..CALM };
+        let scene = case.scene().replace("dissipation = 1.0", dissipation);
+        let folder = Folder::new("eaten");
+        let path = folder.file("scene.toml", scene.replace("[solver]\n", &format!("[solver]\n{accuracy}")));
+        let motion = Scene::load(&path).expect("a valid scene").rollout(0.3).expect("implemented").motion();
+        motion.outcome.expect("a simulation");
+        let eaten = |w: &MotionWarning| match w.cause {
+            WarningCause::EatenRebound { speed, expected, longest, .. } => Some((speed, expected, longest)),
+            _ => None,
+        };
+        let told: Vec<_> = motion.warnings.iter().filter_map(eaten).collect();
+        let fastest = motion.trajectory.states.iter().map(|state| state.bodies[0].velocity.translational.z);
+        (told, fastest.fold(0.0, f64::max))
+    };
+    let lossless = "dissipation = 0.0";
+    let (told, fastest) = case(1e-3, lossless, "");
+    let [(speed, expected, longest)] = told[..] else { panic!("{told:?}") };
+    let fall = (2.0_f64 * 9.81 * 0.08).sqrt();
+    assert!((expected - fall).abs() < 0.03 * fall && speed < 0.7 * expected, "{told:?}");
+    // Gravity takes some of the speed within the step.
+    assert!((speed - fastest).abs() < 0.05 * fall, "{speed} {fastest}");
+    // With the step that is told about half of the energy is left.
+    let (told, fastest) = case(0.5 * longest, lossless, "");
+    assert!(told.is_empty() && fastest > 0.7 * fall, "{told:?} {fastest}");
+    let (told, fastest) = case(1e-3, lossless, "accuracy = 1e-6\n");
+    assert!(told.is_empty() && fastest > 0.98 * fall, "{told:?} {fastest}");
+    // Dissipation leaves nothing to be eaten.
+    let (told, _) = case(1e-3, "dissipation = 50.0", "");
+    assert!(told.is_empty(), "{told:?}");
+}
+
+/// On level ground steps slow a ball down as exp(−g δt t/1.4 R).
+#[test]
+fn steps_that_resist_rolling_are_told() {
+    let case = |velocity: f64, spin: f64, accuracy: &str| {
+        let case = Case { height: 0.0199, velocity: [velocity, 0.0, 0.0], ..CALM };
+        let scene = case
+            .scene()
+            .replace("angular_velocity = [0, 0, 0]", &format!("angular_velocity = [0, {spin}, 0]"));
+        let folder = Folder::new("rolling");
+        let path = folder.file("scene.toml", scene.replace("[solver]\n", &format!("[solver]\n{accuracy}")));
+        let motion = Scene::load(&path).expect("a valid scene").rollout(0.6).expect("implemented").motion();
+        motion.outcome.expect("a simulation");
+        let rolling = |w: &MotionWarning| match w.cause {
+            WarningCause::RollingResistance { torque, part, .. } => Some((w.time, torque, part)),
+            _ => None,
+        };
+        let told: Vec<_> = motion.warnings.iter().filter_map(rolling).collect();
+        (told, motion.trajectory.states.last().expect("a state").bodies[0].velocity.translational.x)
+    };
+    let (told, speed) = case(0.5, 25.0, "");
+    let [(time, torque, part)] = told[..] else { panic!("{told:?}") };
+    let rate = 9.81 * 1e-3 / (1.4 * 0.02);
+    assert!((speed / (0.5 * f64::exp(-0.6 * rate)) - 1.0).abs() < 0.05, "{speed}");
+    assert!((1.0 - f64::exp(-2.0 * rate * time) - part).abs() < 0.05, "{part} at {time}");
+    let at_that_time = 0.05 * 9.81 * 1e-3 * 0.5 * f64::exp(-rate * time);
+    assert!((torque / at_that_time - 1.0).abs() < 0.1, "{torque} {at_that_time}");
+    let (told, speed) = case(0.5, 25.0, "accuracy = 1e-6\n");
+    assert!(told.is_empty() && speed > 0.47, "{told:?} {speed}");
+    // What slides does not roll.
+    let (told, _) = case(0.3, 0.0, "");
+    assert!(told.is_empty(), "{told:?}");
+}

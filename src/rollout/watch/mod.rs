@@ -5,6 +5,8 @@ mod energy;
 mod energy_change;
 mod passage;
 mod patch_look;
+mod rebound;
+mod rolling;
 mod warning;
 
 pub use warning::{MotionWarning, WarningCause};
@@ -12,6 +14,8 @@ pub use warning::{MotionWarning, WarningCause};
 use self::energy::{Energies, Seen};
 use self::passage::Passages;
 use self::patch_look::{PatchLook, smallest_extent};
+use self::rebound::Rebounds;
+use self::rolling::Rolling;
 use super::report::{StepReport, TakenStep};
 use crate::contact::{ContactPair, FeaturePair, PairMaterial, Rim, Workspace, find_features};
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
@@ -71,6 +75,8 @@ pub struct Watch {
     pairs: Vec<PairState>,
     passages: Passages,
     energies: Energies,
+    rebounds: Rebounds,
+    rolling: Rolling,
     /// Of the state that is looked at, and of the one before.
     frames: Vec<BodyFrame>,
     before: Vec<BodyFrame>,
@@ -117,9 +123,11 @@ impl Watch {
                 model.update_frames(after, &mut self.frames, &mut self.joints);
             }
         }
-        let Self { passages, energies, warnings, frames, before, joints, .. } = self;
+        let Self { passages, energies, rebounds, rolling, warnings, frames, before, joints, .. } = self;
         passages.after_step(model, frames, time, taken.time_step, warnings);
-        let seen = Seen { model, time, after, taken, before_frames: before, frames, joints };
+        let mut seen = Seen { model, time, after, taken, before_frames: before, frames, joints };
+        rebounds.after_step(&mut seen, warnings);
+        rolling.after_step(&seen, warnings);
         energies.after_step(seen, warnings);
     }
 
@@ -188,6 +196,7 @@ impl Watch {
         self.pairs = vec![PairState::default(); model.pairs.len()];
         self.started = true;
         self.energies = Energies::new(model, state, &self.frames, &mut self.joints);
+        (self.rebounds, self.rolling) = (Rebounds::default(), Rolling::default());
         let mut deep = vec![false; model.pairs.len() + model.rigid_pairs.len()];
         for (index, pair) in model.pairs.iter().enumerate() {
             let Some(look) = self.look_at_patch(model, pair) else { continue };

@@ -74,6 +74,28 @@ pub enum WarningCause {
         /// The steps are explicit.
         explicit: bool,
     },
+    /// Implicit steps take more than half of the energy of a rebound.
+    EatenRebound {
+        /// The speed of the rebound, m/s.
+        speed: f64,
+        /// That which the materials' dissipation would leave, m/s.
+        expected: f64,
+        /// How many steps the impact lasts.
+        lasts: f64,
+        /// The longest step with which half of the energy is left, s.
+        longest: f64,
+    },
+    /// Implicit steps resist rolling.
+    RollingResistance {
+        /// The torque that resists, N δt v, N m.
+        torque: f64,
+        /// The part of the kinetic energy that it has taken.
+        part: f64,
+        /// How far the bodies have rolled, rad.
+        turned: f64,
+        /// The step, s.
+        dt: f64,
+    },
     /// Two rigid bodies overlap at the start.
     RigidOverlap {
         /// Deepest overlap, m.
@@ -161,6 +183,15 @@ impl fmt::Display for MotionWarning {
                     "`{a}` gains {gain:.2e} J of energy that no actuator, load or stored pressure gives: it is thrown off; {remedy}"
                 )
             }
+            WarningCause::EatenRebound { speed, expected, lasts, longest } => write!(
+                f,
+                "steps eat a rebound: an impact lasts {lasts:.1} steps, after which they part at {speed:.2e} m/s where the dissipation leaves {expected:.2e} m/s; make the steps {longest:.1e} s or shorter, or set accuracy = 1e-6 in [solver]"
+            ),
+            WarningCause::RollingResistance { torque, part, turned, dt } => write!(
+                f,
+                "steps of {dt:e} s resist rolling, with {torque:.2e} N m (load × step × speed): they have taken {:.0} % of the kinetic energy in {turned:.1} rad; half the step takes half as much, accuracy = 1e-6 in [solver] little",
+                100.0 * part
+            ),
             WarningCause::RigidOverlap { depth } => write!(
                 f,
                 "rigid bodies that overlap, by {depth:.2e} m at the start: one step moves them apart, and they keep that velocity and are thrown apart; move them apart, or check units (m, rad) and scale"
