@@ -54,6 +54,7 @@ fn estimates(report: &FitReport) -> Table {
             or_dash(estimate.standard_error.map(|error| format!("{error:.2e}"))),
             or_dash(estimate.interval.map(|[low, high]| format!("{low:.6e} … {high:.6e}"))),
             or_dash(estimate.change_with_finer_steps.map(|change| format!("{change:+.2e}"))),
+            or_dash(estimate.change_with_finer_quadrature.map(|change| format!("{change:+.2e}"))),
             estimate.identifiability.to_string(),
             or_dash(report.profiles.iter().find(|p| p.name == estimate.name).map(ToString::to_string)),
         ]
@@ -67,6 +68,7 @@ fn estimates(report: &FitReport) -> Table {
             "standard error",
             "95 % interval",
             "change with finer steps",
+            "change with finer quadrature",
             "verdict",
             "95 % interval by profile",
         ]

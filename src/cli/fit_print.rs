@@ -65,6 +65,13 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
         if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
     }
     writeln!(out)?;
+    for e in estimates {
+        if let (Some(change), Some(error)) = (e.change_with_finer_quadrature, e.standard_error)
+            && change.abs() > TOLD_CHANGE * error
+        {
+            writeln!(out, "the next `quadrature_order` in [contact] changes {} by {change:+.2e}\n", e.name)?;
+        }
+    }
     print_profiles(out, report)?;
     print_measurements(out, &report.measurements_after, &report.measurements_before)?;
     if !report.diagnostics.remarks.is_empty() {
@@ -72,6 +79,9 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
     }
     report.diagnostics.remarks.iter().try_for_each(|remark| Ok(writeln!(out, "- {remark}")?))
 }
+
+/// Changes by a finer quadrature are told from this part of the standard error on.
+const TOLD_CHANGE: f64 = 0.1;
 
 /// Prints how several starts ended.
 fn print_starts(out: &mut dyn Write, fit: &Fit) -> Result<(), Error> {

@@ -78,6 +78,7 @@ pub use pair::material::{Material, MaterialParameter, PairMaterial};
 pub(crate) use pair::material::{combine_ellipsoids, combine_friction};
 pub(crate) use pair::query::Roles;
 pub use pair::query::{ContactError, ContactPair, check_pair};
+pub(crate) use settings::LARGEST_QUADRATURE_ORDER;
 pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };

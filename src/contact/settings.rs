@@ -57,6 +57,9 @@ pub enum FrictionRegularization {
     Stribeck,
 }
 
+/// The largest [`ContactSettings::quadrature_order`].
+pub(crate) const LARGEST_QUADRATURE_ORDER: u8 = 5;
+
 /// What a contact query computes, and with which laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactSettings<T = f64> {

@@ -13,7 +13,7 @@ pub use self::settings::{FitSettings, FitStarts, Method};
 pub use self::several::{StartOutcome, fit_from_starts};
 pub(super) use self::solve::solve;
 use self::solve::{Solved, solve_from, values_at};
-use super::least_squares::{FittedModel, LeastSquares, Residuals, half_square};
+use super::least_squares::{Finer, FittedModel, LeastSquares, Residuals, half_square};
 use super::parameters::FitParameters;
 use super::progress::ProgressObserver;
 use super::uncertainty::{Uncertainty, uncertainty};
@@ -140,10 +140,12 @@ fn finish(
     }
     let mut uncertainty =
         uncertainty(parameters.as_slice(), &values, &residuals, model.eliminated(), &jacobian);
-    // Finer steps that fail tell nothing of the estimates.
-    if let Some(Ok(finer)) = model.minimized_with_finer_steps(&values) {
-        let (residuals, jacobian) = problem.with_priors(finer, &values);
-        uncertainty.compare_with_finer_steps(&residuals, &jacobian);
+    for what in [Finer::Steps, Finer::Quadrature] {
+        // Simulations that fail tell nothing of the estimates.
+        if let Some(Ok(finer)) = model.minimized_with_finer(what, &values) {
+            let (residuals, jacobian) = problem.with_priors(finer, &values);
+            uncertainty.compare_with_finer(what, &residuals, &jacobian);
+        }
     }
     Ok(Fit {
         method: settings.method,

@@ -121,12 +121,25 @@ pub trait Residuals {
         unknowns.is_empty()
     }
 
-    /// The same as [`Self::minimized_with_jacobian`] with finer time steps (half of them, or a tenth of their error),
-    /// to see how far estimates depend on them; `None` of a model without.
-    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
-        let _ = parameters;
+    /// The same as [`Self::minimized_with_jacobian`] with something finer, to see how far estimates depend on it; `None`
+    /// of a model without.
+    fn minimized_with_finer(
+        &self,
+        what: Finer,
+        parameters: &[f64],
+    ) -> Option<Result<LinearResiduals, Error>> {
+        let _ = (what, parameters);
         None
     }
+}
+
+/// What simulations that measurements are compared with may have finer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finer {
+    /// Time steps: half of them, or a tenth of their error.
+    Steps,
+    /// The quadrature of contact surfaces: the next order.
+    Quadrature,
 }
 
 /// What a fit asks of [`Residuals`], for `f64` alone: solvers and fits are compiled once for all models.
@@ -153,8 +166,9 @@ pub(super) trait FittedModel {
     fn unknowns(&self) -> Vec<f64>;
     /// See [`Residuals::start_from`].
     fn start_from(&self, unknowns: &[f64]) -> bool;
-    /// See [`Residuals::minimized_with_finer_steps`].
-    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>>;
+    /// See [`Residuals::minimized_with_finer`].
+    fn minimized_with_finer(&self, what: Finer, parameters: &[f64])
+    -> Option<Result<LinearResiduals, Error>>;
 }
 
 impl<R: Residuals> FittedModel for R {
@@ -198,8 +212,12 @@ impl<R: Residuals> FittedModel for R {
         Residuals::start_from(self, unknowns)
     }
 
-    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
-        Residuals::minimized_with_finer_steps(self, parameters)
+    fn minimized_with_finer(
+        &self,
+        what: Finer,
+        parameters: &[f64],
+    ) -> Option<Result<LinearResiduals, Error>> {
+        Residuals::minimized_with_finer(self, what, parameters)
     }
 }
 

@@ -11,6 +11,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
+use super::least_squares::Finer;
 use super::parameters::FitParameter;
 
 /// A singular value of J (columns scaled to unit length) below this part of the largest is
@@ -61,6 +62,11 @@ pub enum Identifiability {
         /// By how much, in its unit.
         change: f64,
     },
+    /// A finer quadrature of contact surfaces changes it by more than its standard error.
+    DependsOnQuadrature {
+        /// By how much, in its unit.
+        change: f64,
+    },
 }
 
 impl Identifiability {
@@ -71,7 +77,7 @@ impl Identifiability {
 
     /// Whether the data determine the parameter, be it with the steps that they are compared with.
     pub fn is_determined(&self) -> bool {
-        matches!(self, Self::Identified | Self::DependsOnSteps { .. })
+        matches!(self, Self::Identified | Self::DependsOnSteps { .. } | Self::DependsOnQuadrature { .. })
     }
 }
 
@@ -97,6 +103,10 @@ impl std::fmt::Display for Identifiability {
             Self::DependsOnSteps { change } => {
                 write!(f, "depends on the time step: finer steps change it by {change:.2e}")
             }
+            Self::DependsOnQuadrature { change } => write!(
+                f,
+                "depends on `quadrature_order` in [contact]: the next order changes it by {change:.2e}"
+            ),
         }
     }
 }
@@ -116,6 +126,8 @@ pub struct Estimate {
     /// By how much it would change with finer steps, half as long or with a tenth of their error (one Gauss–Newton
     /// step); `None` of a model without, or where they fail.
     pub change_with_finer_steps: Option<f64>,
+    /// By how much it would change with the next order of quadrature of contact surfaces, likewise.
+    pub change_with_finer_quadrature: Option<f64>,
     /// Whether it is determined.
     #[serde(flatten)]
     pub identifiability: Identifiability,
@@ -274,6 +286,7 @@ pub fn uncertainty(
                 }
             }),
             change_with_finer_steps: None,
+            change_with_finer_quadrature: None,
             identifiability: verdicts[i].clone(),
         })
         .collect();
@@ -287,10 +300,11 @@ pub fn uncertainty(
 }
 
 impl Uncertainty {
-    /// Writes down by how much each estimate would change if it were made with finer steps, and calls those that
-    /// would change by more than their standard errors dependent on the steps. `residuals` and `jacobian` are those
-    /// of finer steps at the same values: the change is one Gauss–Newton step of the parameters that are determined.
-    pub(super) fn compare_with_finer_steps(&mut self, residuals: &[f64], jacobian: &DMatrix<f64>) {
+    /// Writes down by how much each estimate would change if it were made with something finer, and calls those that
+    /// would change by more than their standard errors dependent on it. `residuals` and `jacobian` are those
+    /// of the finer simulation at the same values: the change is one Gauss–Newton step of the parameters that are
+    /// determined.
+    pub(super) fn compare_with_finer(&mut self, what: Finer, residuals: &[f64], jacobian: &DMatrix<f64>) {
         let known: Vec<usize> =
             (0..self.estimates.len()).filter(|&i| self.estimates[i].standard_error.is_some()).collect();
         if known.is_empty() || residuals.len() < known.len() {
@@ -303,14 +317,23 @@ impl Uncertainty {
         let mut right = -DVector::from_column_slice(residuals);
         qr.q_tr_mul(&mut right);
         let step = qr.r().solve_upper_triangular(&right.rows(0, known.len()).into_owned());
-        // A parameter that finer steps do not depend on has no change that can be told.
+        // A parameter that nothing depends on has no change that can be told.
         let Some(step) = step.filter(|step| step.iter().all(|x| x.is_finite())) else { return };
         for (k, &i) in known.iter().enumerate() {
             let (estimate, change) = (&mut self.estimates[i], step[k] / norms[k]);
-            estimate.change_with_finer_steps = Some(change);
+            let (told, verdict) = match what {
+                Finer::Steps => {
+                    (&mut estimate.change_with_finer_steps, Identifiability::DependsOnSteps { change })
+                }
+                Finer::Quadrature => (
+                    &mut estimate.change_with_finer_quadrature,
+                    Identifiability::DependsOnQuadrature { change },
+                ),
+            };
+            *told = Some(change);
             let larger = estimate.standard_error.is_some_and(|error| change.abs() > error);
             if larger && estimate.identifiability.is_identified() {
-                estimate.identifiability = Identifiability::DependsOnSteps { change };
+                estimate.identifiability = verdict;
             }
         }
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::contact::LARGEST_QUADRATURE_ORDER;
 
 /// Numbers of a normal distribution, the same ones each time.
 fn normal(seed: u64) -> impl FnMut() -> f64 {
@@ -149,6 +150,28 @@ fn what_finer_steps_change_is_told() {
     for estimate in [modulus, dissipation] {
         assert!(matches!(estimate.identifiability, Identifiability::DependsOnSteps { .. }), "{estimate:?}");
     }
+}
+
+#[test]
+fn what_a_finer_quadrature_changes_is_told() {
+    let with_order = |order: u8| {
+        let mut problem = noisy_identification(7, f64::INFINITY, true);
+        problem.model.contact.quadrature_order = Some(order);
+        fit(&problem, &unknown(1950.0, 0.28), &FitSettings::default(), None).unwrap()
+    };
+    let [one, two] = [1, 2].map(with_order);
+    for (estimate, fitted) in one.uncertainty.estimates.iter().zip(two.values()) {
+        let (change, error) =
+            (estimate.change_with_finer_quadrature.unwrap(), estimate.standard_error.unwrap());
+        assert!(
+            change != 0.0 && (fitted - estimate.value - change).abs() < 0.25 * error,
+            "{estimate:?} {fitted}"
+        );
+    }
+    let last = with_order(LARGEST_QUADRATURE_ORDER);
+    assert!(
+        last.uncertainty.estimates.iter().all(|estimate| estimate.change_with_finer_quadrature.is_none())
+    );
 }
 
 #[test]

@@ -9,8 +9,11 @@ use rayon::prelude::*;
 
 use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, stacked};
+use crate::contact::LARGEST_QUADRATURE_ORDER;
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
-use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
+use crate::optimize::least_squares::{
+    Finer, HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian,
+};
 use crate::rollout::{SimulationSettings, finer_settings};
 use crate::scalar::Scalar;
 
@@ -21,6 +24,14 @@ pub(super) fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
 
 /// For each measurement the states at the starts of its windows.
 pub(super) type StartsOfAll = Vec<Vec<State>>;
+
+/// How finely measurements are simulated.
+#[derive(Clone, Copy, Debug)]
+struct Fineness<'a> {
+    settings: &'a SimulationSettings,
+    /// The order of quadrature, if not the model's.
+    order: Option<u8>,
+}
 
 /// The starts of windows: as recorded, until they have been estimated.
 #[derive(Clone, Debug)]
@@ -134,19 +145,37 @@ impl<A: AppliedForces + Clone> Identification<A> {
         };
         let mut starts = expected.unwrap_or(present);
         let (linear, windows) =
-            self.linearized(parameters, &self.settings, substeps, &mut starts, Estimated::Searched)?;
+            self.linearized(parameters, self.fineness(), substeps, &mut starts, Estimated::Searched)?;
         let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
 
-    /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled.
-    pub(super) fn fitted_residuals_with_finer_steps(
+    /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled; or with the next order
+    /// of quadrature, if there is one that counts.
+    pub(super) fn fitted_residuals_with_finer(
         &self,
+        what: Finer,
         parameters: &[f64],
-    ) -> Result<LinearResiduals, Error> {
+    ) -> Option<Result<LinearResiduals, Error>> {
         let mut starts = self.present_starts();
-        let settings = finer_settings(&self.settings);
-        Ok(self.linearized(parameters, &settings, None, &mut starts, Estimated::Eliminated)?.0)
+        let (settings, order) = match what {
+            Finer::Steps => (finer_settings(&self.settings), None),
+            Finer::Quadrature => (self.settings, Some(self.next_order()?)),
+        };
+        let fineness = Fineness { settings: &settings, order };
+        let linearized = self.linearized(parameters, fineness, None, &mut starts, Estimated::Eliminated);
+        Some(linearized.map(|(linear, _)| linear))
+    }
+
+    fn fineness(&self) -> Fineness<'_> {
+        Fineness { settings: &self.settings, order: None }
+    }
+
+    /// The order of quadrature after the one that simulations have; `None` after the last one.
+    fn next_order(&self) -> Option<u8> {
+        let usual = if self.settings.integrator.velocity_level_method().is_some() { 1 } else { 2 };
+        let order = self.model.contact().quadrature_order.unwrap_or(usual);
+        (order < LARGEST_QUADRATURE_ORDER).then_some(order + 1)
     }
 
     /// The residuals that [`Residuals::residuals_holding`] has, with the derivative as a fit composes it from derivatives of
@@ -160,7 +189,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
         substeps: Option<&HeldSubsteps>,
     ) -> Result<LinearResiduals, Error> {
         let mut starts = self.present_starts();
-        Ok(self.linearized(parameters, &self.settings, substeps, &mut starts, Estimated::Constant)?.0)
+        Ok(self.linearized(parameters, self.fineness(), substeps, &mut starts, Estimated::Constant)?.0)
     }
 
     /// Residuals and derivatives at these starts of windows, or at the best of those that are
@@ -168,12 +197,13 @@ impl<A: AppliedForces + Clone> Identification<A> {
     fn linearized(
         &self,
         parameters: &[f64],
-        settings: &SimulationSettings,
+        Fineness { settings, order }: Fineness<'_>,
         substeps: Option<&HeldSubsteps>,
         starts: &mut StartsOfAll,
         estimated: Estimated,
     ) -> Result<(LinearResiduals, Vec<Vec<LinearWindow>>), Error> {
-        let (model, _) = self.seeded(parameters)?;
+        let (mut model, _) = self.seeded(parameters)?;
+        model.contact.quadrature_order = order.or(model.contact.quadrature_order);
         let search = estimated == Estimated::Searched;
         let columns = self.targets.parameters();
         let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;

@@ -10,7 +10,7 @@ use super::trajectory::{RecordedMotion, WindowSubsteps};
 use super::{Identification, Measurement, only};
 use crate::multibody::{AppliedForces, State};
 use crate::optimize::error::ProblemError;
-use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals};
+use crate::optimize::least_squares::{Finer, HeldSubsteps, LinearResiduals, Residuals};
 use crate::scalar::Scalar;
 
 impl<A: AppliedForces> Identification<A> {
@@ -194,8 +194,12 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         is_whole
     }
 
-    fn minimized_with_finer_steps(&self, parameters: &[f64]) -> Option<Result<LinearResiduals, Error>> {
+    fn minimized_with_finer(
+        &self,
+        what: Finer,
+        parameters: &[f64],
+    ) -> Option<Result<LinearResiduals, Error>> {
         let has_motion = self.measurements.iter().any(|measurement| measurement.windows() > 0);
-        has_motion.then(|| self.fitted_residuals_with_finer_steps(parameters))
+        has_motion.then(|| self.fitted_residuals_with_finer(what, parameters)).flatten()
     }
 }

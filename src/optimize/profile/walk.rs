@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use crate::interruption;
 use crate::optimize::fit::{Fit, FitSettings, solve};
-use crate::optimize::least_squares::{FittedModel, HeldSubsteps, LeastSquares, LinearResiduals, half_square};
+use crate::optimize::least_squares::{
+    Finer, FittedModel, HeldSubsteps, LeastSquares, LinearResiduals, half_square,
+};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 
 /// A point of a profile.
@@ -115,7 +117,7 @@ impl FittedModel for Holding<'_> {
         self.model.start_from(unknowns)
     }
 
-    fn minimized_with_finer_steps(&self, _: &[f64]) -> Option<Result<LinearResiduals, Error>> {
+    fn minimized_with_finer(&self, _: Finer, _: &[f64]) -> Option<Result<LinearResiduals, Error>> {
         None
     }
 }
