@@ -17,6 +17,8 @@ use crate::scalar::Scalar;
 
 /// The least accuracy, in parts of what positions are rounded to.
 const ROUNDINGS: f64 = 4.0;
+/// Velocities count with what they make in this time, s, in velocity-level steps with extrapolation.
+const AFTER_IMPACT: f64 = 1.0;
 
 /// Parts of a step that lands are not cut below this part of it,
 const SHORTEST_LANDING: f64 = 1e-6;
@@ -205,8 +207,13 @@ impl Search {
             return failed(SubstepLimit::NotFinite);
         }
         let is_velocity_level = method.integrator().velocity_level_method().is_some();
-        // Those of order 1 are for long steps: they do not resolve vibrations that are smaller than the accuracy.
-        let time = if matches!(method, ControlledMethod::VelocityLevel(_)) { 0.0 } else { longest };
+        let time = match method {
+            // Those of order 1 are for long steps: they do not resolve vibrations that are smaller than the accuracy.
+            ControlledMethod::VelocityLevel(_) => 0.0,
+            // What an impact leaves of an error is in the velocities.
+            ControlledMethod::Extrapolated(_) => longest.max(AFTER_IMPACT),
+            _ => longest,
+        };
         let (distance, body) = displacement.largest(step.model, [whole, after], time);
         let mut attempt = Attempt { error: distance / accuracy, limit: SubstepLimit::Error { body } };
         if is_velocity_level && attempt.error <= 1.0 {
