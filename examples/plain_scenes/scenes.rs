@@ -118,6 +118,15 @@ fn shape(random: &mut ChaCha8Rng, s: f64) -> (Value, f64, f64) {
 }
 
 impl Plain {
+    /// Whether Drake has all that is in it.
+    #[allow(dead_code)] // Tests take the scenes too.
+    pub fn is_in_drake(&self) -> bool {
+        let contact = &self.scene["contact"];
+        let text = self.scene["bodies"].to_string();
+        let absent = ["volume_mesh", "surface_mesh", "pressure_law"].iter().any(|key| text.contains(key));
+        contact.get("skirt").is_none() && contact.get("bristle_length").is_none() && !absent
+    }
+
     pub fn random(random: &mut ChaCha8Rng) -> Self {
         let kind = pick(random, &["lagged", "similar", "tamsi", "sap"]);
         let time_step = pick(random, &[1e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2]);
@@ -164,8 +173,9 @@ impl Plain {
             if let (Some(law), true) = (&law, number == 1) {
                 geometry["pressure_law"] = law.clone();
             }
-            // Skirts that overlap at the start store energy.
-            let apart = 2.1 * skirt * (1.0 + i as f64);
+            // Skirts that overlap at the start store energy. Where a field's slope differs along the boundary, as Laplace's
+            // does, they reach farther than their thickness.
+            let apart = 10.0 * skirt * (1.0 + i as f64);
             let (tilt, lift) = if number == 1 {
                 (tilt, drop + 2.0 * size * tilt + apart)
             } else {
@@ -193,7 +203,7 @@ impl Plain {
         let scene = json!({"materials": {"m": material, "f": stiffer},
             "solver": {"kind": kind, "time_step": time_step}, "contact": contact, "bodies": bodies});
         let rests = drop + skirt == 0.0 && (tilt == 0.0 || number > 1) && arrangement != "leaning";
-        let height = if arrangement == "leaning" { size } else { drop + 2.0 * size * tilt + 2.1 * skirt };
+        let height = if arrangement == "leaning" { size } else { drop + 2.0 * size * tilt + 10.0 * skirt };
         Self { scene, arrangement, drop: height, size, rests }
     }
 }

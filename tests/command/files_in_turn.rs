@@ -62,7 +62,7 @@ fn a_fit_reads_what_a_simulation_writes() {
     let folder = Folder::new("fit-simulated");
     let scene = folder.file("scene.toml", BALLS);
     let out = folder.0.join("motion.csv");
-    json(&["simulate", text(&scene), "--until", "0.1", "--out", text(&out), "--forces", "--json"]);
+    json(&["simulate", text(&scene), "--until", "0.1", "--out", text(&out), "--forces=state", "--json"]);
     // The recordings are of one free body: the other one, far from it, is left out.
     let (before, others) = BALLS.split_at(BALLS.rfind("[[bodies]]\nname = \"floor\"").expect("a floor"));
     let alone = before.split("[[bodies]]\nname = \"other-ball\"").next().expect("the first ball");
@@ -104,7 +104,16 @@ fn forces_of_contacts_are_in_trajectories_on_request() {
     let file = folder.file("scene.toml", BALLS);
     let [plain, with_forces] = ["plain.csv", "forces.csv"].map(|name| folder.0.join(name));
     json(&["simulate", text(&file), "--until", "0.04", "--out", text(&plain), "--json"]);
-    json(&["simulate", text(&file), "--until", "0.04", "--out", text(&with_forces), "--forces", "--json"]);
+    json(&[
+        "simulate",
+        text(&file),
+        "--until",
+        "0.04",
+        "--out",
+        text(&with_forces),
+        "--forces=state",
+        "--json",
+    ]);
     let (plain, table) =
         (TrajectoryTable::read(plain).expect("read"), TrajectoryTable::read(with_forces).expect("read"));
     assert!(plain.contacts.is_empty());

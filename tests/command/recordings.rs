@@ -52,7 +52,7 @@ fn a_gltf_film_moves_as_the_trajectory_does_and_reports_are_the_same() {
         text(&film),
         "--record-every",
         "0.001",
-        "--forces",
+        "--forces=state",
     ]);
     run(&["report", text(&scene), text(&table), "--out", text(&again)]);
     assert!(fs::read(&film).unwrap() == fs::read(&again).unwrap(), "a report is the film of the simulation");
@@ -98,7 +98,7 @@ fn a_vtk_series_has_the_forces_of_the_trajectory_and_replaces_the_one_before() {
             until,
             "--out",
             text(&table),
-            "--forces",
+            "--forces=state",
             "--record",
             text(&film),
             "--record-every",
@@ -160,7 +160,7 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
         "0.1",
         "--out",
         text(&table),
-        "--forces",
+        "--forces=state",
         "--record",
         text(&page),
         "--record-every",
@@ -294,7 +294,7 @@ fn contact_is_shown_at_a_time_of_a_trajectory_with_its_faces() {
     let folder = Folder::new("contact_at");
     let scene = folder.file("scene.toml", SCENE);
     let [table, surface] = ["motion.csv", "surface.vtu"].map(|name| folder.0.join(name));
-    run(&["simulate", text(&scene), "--until", "0.06", "--out", text(&table), "--forces"]);
+    run(&["simulate", text(&scene), "--until", "0.06", "--out", text(&table), "--forces=state"]);
     let motion = TrajectoryTable::read(&table).unwrap();
     let at = |time: &str| -> Value {
         let mut arguments =
