@@ -13,7 +13,7 @@ import numpy as np
 from pydrake.all import Quaternion, RotationMatrix
 from scipy.spatial import ConvexHull
 
-import drake
+import in_drake
 
 SLOWER = 4.0
 WIDTH, HEIGHT, FRAMES = 640, 420, 100
@@ -40,7 +40,7 @@ def main(scene_file, motion_file, film_file):
              np.array(of_row(row, ["px_m", "py_m", "pz_m"])))
             for row in rows for q in [of_row(row, ["qw", "qx", "qy", "qz"])]]
     times = [float(row["t_s"]) for row in rows]
-    plant, context, simulator, bodies = drake.build(scene)
+    plant, context, simulator, bodies = in_drake.build(scene)
     simulator.Initialize()
     theirs = []
     for time in times:

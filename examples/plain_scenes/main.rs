@@ -2,7 +2,7 @@
 //! it began with, and what lies may not move. Prints what did, a line each, and a table.
 //!
 //! `cargo run --release --example plain_scenes -- [SCENES] [SEED] [--list] [--plain]`, with `--plain` without what Drake does not
-//! have; `--scenes` prints the scenes alone, for `drake.py` beside this file.
+//! have; `--scenes` prints the scenes alone, for `in_drake.py` beside this file.
 
 mod scenes;
 

@@ -123,7 +123,8 @@ impl Plain {
     pub fn is_in_drake(&self) -> bool {
         let contact = &self.scene["contact"];
         let text = self.scene["bodies"].to_string();
-        let absent = ["volume_mesh", "surface_mesh", "pressure_law"].iter().any(|key| text.contains(key));
+        let lacks = ["volume_mesh", "surface_mesh", "pressure_law", "\"thickness\""];
+        let absent = lacks.iter().any(|key| text.contains(key)) || self.scene["solver"]["kind"] == "tamsi";
         contact.get("skirt").is_none() && contact.get("bristle_length").is_none() && !absent
     }
 

@@ -6,6 +6,7 @@ use super::Error;
 use super::fit_report::{FitReport, StartsReport, measured_quantities, overall};
 use crate::optimize::fit::Fit;
 use crate::optimize::identification::MeasurementError;
+use crate::optimize::uncertainty::Estimate;
 
 /// Residuals this much larger than the standard deviations given are not noise alone.
 const LARGEST_RESIDUAL_RATIO: f64 = 2.0;
@@ -65,13 +66,7 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
         if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
     }
     writeln!(out)?;
-    for e in estimates {
-        if let (Some(change), Some(error)) = (e.change_with_finer_quadrature, e.standard_error)
-            && change.abs() > TOLD_CHANGE * error
-        {
-            writeln!(out, "the next `quadrature_order` in [contact] changes {} by {change:+.2e}\n", e.name)?;
-        }
-    }
+    print_quadrature(out, estimates)?;
     print_profiles(out, report)?;
     print_measurements(out, &report.measurements_after, &report.measurements_before)?;
     if !report.diagnostics.remarks.is_empty() {
@@ -82,6 +77,19 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
 
 /// Changes by a finer quadrature are told from this part of the standard error on.
 const TOLD_CHANGE: f64 = 0.1;
+
+/// Prints what a finer quadrature changes, where that is not little.
+fn print_quadrature(out: &mut dyn Write, estimates: &[Estimate]) -> Result<(), Error> {
+    let changes = estimates.iter().filter_map(|e| {
+        let (change, error) = (e.change_with_finer_quadrature?, e.standard_error?);
+        (change.abs() > TOLD_CHANGE * error).then(|| format!("{} by {change:+.2e}", e.name))
+    });
+    let changes: Vec<String> = changes.collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    Ok(writeln!(out, "the next `quadrature_order` in [contact] changes {}\n", changes.join(", "))?)
+}
 
 /// Prints how several starts ended.
 fn print_starts(out: &mut dyn Write, fit: &Fit) -> Result<(), Error> {

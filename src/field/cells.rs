@@ -16,6 +16,8 @@ const MOST_NORMALS: usize = 16;
 pub(crate) struct Cells {
     /// Where the normals of the cell of each tetrahedron begin and end.
     of: Vec<[u32; 2]>,
+    /// For each tetrahedron its faces on the boundary that have the lowest extent, a bit each.
+    lowest: Vec<u8>,
     normals: Vec<Vector3<f64>>,
 }
 
@@ -62,7 +64,12 @@ impl Cells {
         for (tetrahedron, &cell) in joined.iter().enumerate() {
             members[cell as usize].push(tetrahedron);
         }
-        let mut cells = Self { of: vec![[0; 2]; joined.len()], normals: Vec::new() };
+        let is_lowest = |tetrahedron: usize, face: usize| {
+            mesh.neighbours[tetrahedron][face] == NO_NEIGHBOUR && (mesh.is_lowest)(tetrahedron, face)
+        };
+        let bits = |tetrahedron| (0..4).map(|face| u8::from(is_lowest(tetrahedron, face)) << face).sum();
+        let lowest = (0..joined.len()).map(bits).collect();
+        let mut cells = Self { of: vec![[0; 2]; joined.len()], lowest, normals: Vec::new() };
         for members in &members {
             let within = |a: usize, b: usize| joined[a] == joined[b];
             if !cells.add(mesh, members, within) {
@@ -84,7 +91,7 @@ impl Cells {
         let first = self.normals.len();
         for (&tetrahedron, number) in members.iter().flat_map(|t| (0..4).map(move |number| (t, number))) {
             let counts = match mesh.neighbours[tetrahedron][number] {
-                NO_NEIGHBOUR => !(mesh.is_lowest)(tetrahedron, number),
+                NO_NEIGHBOUR => !self.is_lowest(tetrahedron as u32, number as u8),
                 beyond => !within(tetrahedron, (beyond / 4) as usize),
             };
             let normal = -mesh.fields[tetrahedron].barycentric[number].gradient.normalize();
@@ -111,9 +118,17 @@ impl Cells {
         self.normals[first as usize..end as usize].iter().all(|normal| normal.dot(direction) <= EQUAL)
     }
 
+    /// Whether a face of a tetrahedron is on the boundary and has the lowest extent throughout.
+    #[inline(always)]
+    pub fn is_lowest(&self, tetrahedron: u32, face: u8) -> bool {
+        self.lowest[tetrahedron as usize] >> face & 1 == 1
+    }
+
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        self.of.capacity() * size_of::<[u32; 2]>() + self.normals.capacity() * size_of::<Vector3<f64>>()
+        self.of.capacity() * size_of::<[u32; 2]>()
+            + self.lowest.capacity()
+            + self.normals.capacity() * size_of::<Vector3<f64>>()
     }
 }
 

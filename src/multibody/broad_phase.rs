@@ -30,12 +30,7 @@ struct WorldBox {
 
 impl WorldBox {
     fn new(geometry: &ContactGeometry, x_wg: &RigidTransform, body: usize, index: usize) -> Self {
-        let hierarchy = match geometry {
-            ContactGeometry::Compliant(field) => Some(field.hierarchy()),
-            ContactGeometry::Rigid(surface) => Some(surface.hierarchy()),
-            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
-        };
-        let (middle, half, radius) = hierarchy.map_or_else(
+        let (middle, half, radius) = geometry.hierarchy().map_or_else(
             || (Vector3::zeros(), Vector3::from_element(f64::INFINITY), f64::INFINITY),
             |hierarchy| {
                 let (middle, half) = hierarchy.bounding_box();

@@ -85,13 +85,28 @@ impl<'a> Side<'a> {
     /// The side of a polygon's columns. The field's own gradient counts where the field falls linearly on all columns
     /// to its lowest value, since it is the mean one then, unless all are asked for.
     #[inline(always)]
-    fn set(&mut self, tetrahedron: u32, normal: &Vector3<f64>) {
+    fn set(&mut self, tetrahedron: u32, found: &Polygon, normal: &Vector3<f64>) {
         let Some(field) = self.field else { return };
         let direction = self.pose.map_or(*normal, |x_fo| -x_fo.rotation.tr_mul(normal));
         self.is_own = self.cells.is_some_and(|cells| cells.falls_linearly(tetrahedron, &direction));
         if !self.is_own {
             self.set_ways(field, tetrahedron, direction);
+            self.is_own =
+                self.cells.is_some_and(|cells| self.end_lowest(cells, &found.position[..found.len]));
         }
+    }
+
+    /// Whether the columns on a polygon end in its own tetrahedron where the field is lowest: those on its vertices do.
+    #[inline(always)]
+    fn end_lowest(&self, cells: &Cells, vertices: &[Vector3<f64>]) -> bool {
+        let ways = &self.ways[..self.count];
+        let lowest = ways.iter().find(|(face, _)| cells.is_lowest(self.tetrahedron, *face));
+        lowest.is_some_and(|(_, depth)| {
+            vertices.iter().all(|x| {
+                let depth = depth.at(x);
+                ways.iter().all(|(_, other)| depth <= other.at(x))
+            })
+        })
     }
 
     #[inline(never)]
@@ -188,8 +203,8 @@ impl<'a> Columns<'a> {
     #[inline(always)]
     pub fn set(&mut self, found: &Polygon, normal: &Vector3<f64>) {
         let [of_o, of_f] = &mut self.sides;
-        of_o.set(found.o, normal);
-        of_f.set(found.f, normal);
+        of_o.set(found.o, found, normal);
+        of_f.set(found.f, found, normal);
     }
 
     /// Whether the fields' own gradients count on the whole polygon.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use crate::contact::pair::material::Material;
+use crate::field::hierarchy::Hierarchy;
 use crate::field::{FieldError, PressureField, RigidSurface, check_skirt};
 use crate::scalar::Scalar;
 
@@ -31,6 +32,15 @@ impl ContactGeometry {
     /// Whether the body is a half-space.
     pub fn is_half_space(&self) -> bool {
         matches!(self, Self::CompliantHalfSpace | Self::RigidHalfSpace)
+    }
+
+    /// The bounding volumes of its mesh; `None` of half-spaces.
+    pub(crate) fn hierarchy(&self) -> Option<&Hierarchy> {
+        match self {
+            Self::Compliant(field) => Some(field.hierarchy()),
+            Self::Rigid(surface) => Some(surface.hierarchy()),
+            Self::CompliantHalfSpace | Self::RigidHalfSpace => None,
+        }
     }
 }
 

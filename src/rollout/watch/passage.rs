@@ -48,11 +48,7 @@ impl Surface {
 
     /// Whether a point is inside the surface of this geometry.
     fn contains(&self, geometry: &ContactGeometry, x: &Vector3<f64>) -> bool {
-        let hierarchy = match geometry {
-            ContactGeometry::Compliant(field) => field.hierarchy(),
-            ContactGeometry::Rigid(rigid) => rigid.hierarchy(),
-            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return x.z < 0.0,
-        };
+        let Some(hierarchy) = geometry.hierarchy() else { return x.z < 0.0 };
         let (middle, half) = hierarchy.bounding_box();
         let within = (0..3).all(|k| (x[k] - middle[k]).abs() <= half[k]);
         within && !self.crossings(x, &(middle + half.component_mul(&AWAY))).is_multiple_of(2)

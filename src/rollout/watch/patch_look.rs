@@ -3,9 +3,7 @@
 
 use nalgebra::{DMatrix, DVector, Vector3};
 
-use crate::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, Workspace, contact, for_each_face,
-};
+use crate::contact::{Collider, ContactPair, ContactSettings, Workspace, contact, for_each_face};
 use crate::multibody::{BodyFrame, BodyPair, JointKinematics, Model, Motion, State};
 
 /// What is seen of a contact.
@@ -73,12 +71,7 @@ fn gradient_in_series(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 
 /// The smallest side of a geometry's box, m; ∞ for half-spaces.
 pub(super) fn smallest_extent(collider: &Collider) -> f64 {
-    let hierarchy = match collider.geometry.as_ref() {
-        ContactGeometry::Compliant(field) => field.hierarchy(),
-        ContactGeometry::Rigid(surface) => surface.hierarchy(),
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return f64::INFINITY,
-    };
-    2.0 * hierarchy.bounding_box().1.min()
+    collider.geometry.hierarchy().map_or(f64::INFINITY, |hierarchy| 2.0 * hierarchy.bounding_box().1.min())
 }
 
 /// The velocity along `direction` of the point of A relative to that of B at `point`, both in W, by

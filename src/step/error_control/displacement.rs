@@ -2,7 +2,6 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::contact::ContactGeometry;
 use crate::multibody::{Body, BodyFrame, JointKinematics, Model, ModelIdentity, Motion, State};
 
 /// The largest distance of points of bodies between two states: memory that is reused.
@@ -71,11 +70,7 @@ impl Displacement {
 /// largest radius of gyration.
 fn radius(model: &Model, body: &Body) -> f64 {
     let bounded = body.geometries.iter().filter_map(|geometry| {
-        let hierarchy = match geometry.collider.geometry.as_ref() {
-            ContactGeometry::Compliant(field) => field.hierarchy(),
-            ContactGeometry::Rigid(surface) => surface.hierarchy(),
-            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
-        };
+        let hierarchy = geometry.collider.geometry.hierarchy()?;
         let (middle, _) = hierarchy.bounding_box();
         Some((geometry.x_bg * middle).norm() + hierarchy.span())
     });

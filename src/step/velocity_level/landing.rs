@@ -12,9 +12,10 @@ use super::free_body::six;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::{StepProblem, Workspace};
 use crate::contact::{
-    Collider, ContactGeometry, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter,
-    PointContacts, Roles, Workspace as PairScratch, find_contacts,
+    Collider, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter, PointContacts, Roles,
+    Workspace as PairScratch, find_contacts,
 };
+use crate::field::hierarchy::Hierarchy;
 use crate::multibody::{
     BodyFrame, BodyState, BroadPhase, GeometryPair, JointKinematics, Model, State, with_pair,
 };
@@ -52,11 +53,7 @@ pub(in crate::step) struct Unforeseen {
 
 /// The radius of a geometry about the middle of its box, m; infinite for half-spaces.
 fn radius(collider: &Collider) -> f64 {
-    match collider.geometry.as_ref() {
-        ContactGeometry::Compliant(field) => field.hierarchy().span(),
-        ContactGeometry::Rigid(surface) => surface.hierarchy().span(),
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => f64::INFINITY,
-    }
+    collider.geometry.hierarchy().map_or(f64::INFINITY, Hierarchy::span)
 }
 
 /// The smaller radius of the geometries of a pair, m.
