@@ -11,7 +11,8 @@ import json
 import sys
 
 import numpy as np
-from pydrake.all import (AddCompliantHydroelasticProperties, AddContactMaterial, AddMultibodyPlantSceneGraph, AddRigidHydroelasticProperties, Box, CalcSpatialInertia, ContactModel, Convex,
+from pydrake.all import (AddCompliantHydroelasticProperties, AddContactMaterial, AddMultibodyPlantSceneGraph,
+                         AddRigidHydroelasticProperties, Box, CalcSpatialInertia, ContactModel, Convex,
                          CoulombFriction, Cylinder, DiagramBuilder, DiscreteContactApproximation, HalfSpace,
                          HydroelasticContactRepresentation, ProximityProperties, RigidTransform, RollPitchYaw,
                          Simulator)

@@ -308,11 +308,12 @@ fn steps_that_eat_rebounds_are_told() {
 /// On level ground steps slow a ball down as exp(−g δt t/1.4 R).
 #[test]
 fn steps_that_resist_rolling_are_told() {
-    let case = |velocity: f64, spin: f64, accuracy: &str| {
+    let case = |velocity: f64, spin: f64, friction: &str, accuracy: &str| {
         let case = Case { height: 0.0199, velocity: [velocity, 0.0, 0.0], ..CALM };
         let scene = case
             .scene()
             .replace("angular_velocity = [0, 0, 0]", &format!("angular_velocity = [0, {spin}, 0]"));
+        let scene = scene.replace("friction = 0.5", friction);
         let folder = Folder::new("rolling");
         let path = folder.file("scene.toml", scene.replace("[solver]\n", &format!("[solver]\n{accuracy}")));
         let motion = Scene::load(&path).expect("a valid scene").rollout(0.6).expect("implemented").motion();
@@ -324,16 +325,16 @@ fn steps_that_resist_rolling_are_told() {
         let told: Vec<_> = motion.warnings.iter().filter_map(rolling).collect();
         (told, motion.trajectory.states.last().expect("a state").bodies[0].velocity.translational.x)
     };
-    let (told, speed) = case(0.5, 25.0, "");
+    let (told, speed) = case(0.5, 25.0, "friction = 0.5", "");
     let [(time, torque, part)] = told[..] else { panic!("{told:?}") };
     let rate = 9.81 * 1e-3 / (1.4 * 0.02);
     assert!((speed / (0.5 * f64::exp(-0.6 * rate)) - 1.0).abs() < 0.05, "{speed}");
     assert!((1.0 - f64::exp(-2.0 * rate * time) - part).abs() < 0.05, "{part} at {time}");
     let at_that_time = 0.05 * 9.81 * 1e-3 * 0.5 * f64::exp(-rate * time);
     assert!((torque / at_that_time - 1.0).abs() < 0.1, "{torque} {at_that_time}");
-    let (told, speed) = case(0.5, 25.0, "accuracy = 1e-6\n");
+    let (told, speed) = case(0.5, 25.0, "friction = 0.5", "accuracy = 1e-6\n");
     assert!(told.is_empty() && speed > 0.47, "{told:?} {speed}");
-    // What slides does not roll.
-    let (told, _) = case(0.3, 0.0, "");
+    // What slides without friction does not roll.
+    let (told, _) = case(0.3, 0.0, "friction = 0.0", "");
     assert!(told.is_empty(), "{told:?}");
 }

@@ -174,8 +174,8 @@ pub(crate) struct LoadSums {
 }
 
 impl LoadSums {
-    /// The depth at which the patch ends if it leaves along its normals, m: the mean over the stiffness of its contacts.
-    pub fn depth(&self) -> f64 {
+    /// The mean over the stiffnesses of the depths at which contacts end, m: no more than their mean over loads.
+    pub fn least_depth(&self) -> f64 {
         if self.stiffness > 0.0 { self.load / self.stiffness } else { 0.0 }
     }
 

@@ -2,6 +2,7 @@
 
 use nalgebra::{Matrix6, Vector6};
 
+use crate::contact::impulse::law::FaceConstants;
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, point_block};
 
 /// What a patch stores, and what its bodies bring to it.
@@ -28,6 +29,16 @@ impl DiscretePatch {
             if force > 0.0 && face.stiffness > 0.0 { 0.5 * force * force / face.stiffness } else { 0.0 }
         };
         self.contacts.clone().map(of_face).sum()
+    }
+
+    /// How deep the bodies overlap, m: the mean over the loads of faces of the depths at which they end.
+    pub fn depth(&self, contacts: &PointContacts) -> f64 {
+        let of_face = |face: &FaceConstants<f64>| match face.stiffness > 0.0 {
+            true => face.load * face.load / face.stiffness,
+            false => 0.0,
+        };
+        let depths: f64 = contacts.constants[self.contacts.clone()].iter().map(of_face).sum();
+        if self.sums.load > 0.0 { depths / self.sums.load } else { 0.0 }
     }
 
     /// The energies of the patch at the relative velocity `v`, with the inverse inertia Λ that its relative motion feels,

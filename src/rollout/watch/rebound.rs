@@ -46,7 +46,9 @@ struct Impact {
 /// Follows the impacts of a simulation.
 #[derive(Debug, Default)]
 pub(super) struct Rebounds {
+    /// For each pair whether it was in contact in the step before, and whether it is now.
     touching: Vec<bool>,
+    now: Vec<bool>,
     told: Vec<bool>,
     impacts: Vec<Impact>,
     scratch: Workspace,
@@ -100,7 +102,7 @@ impl Rebounds {
     pub fn after_step(&mut self, seen: &mut Seen<'_>, warnings: &mut Vec<MotionWarning>) {
         let Seen { model, time, after, taken, before_frames, frames, .. } = *seen;
         let Some(method) = taken.implicit_method() else { return };
-        let Self { touching, told, impacts, scratch } = self;
+        let Self { touching, now, told, impacts, scratch } = self;
         told.resize(model.pairs.len(), false);
         touching.resize(model.pairs.len(), true);
         let mut look = |frames: &[BodyFrame], pair: usize| {
@@ -108,20 +110,21 @@ impl Rebounds {
                 PatchLook::new(query, &model.contact, scratch)
             })
         };
-        let mut now = vec![false; model.pairs.len()];
+        now.clear();
+        now.resize(model.pairs.len(), false);
         taken.implicit_loads().for_each(|load| now[load.pair] = true);
         for pair in (0..now.len()).filter(|&pair| now[pair] && !touching[pair] && !told[pair]) {
             let Some(patch) = look(before_frames, pair).or_else(|| look(frames, pair)) else { continue };
             let (point, normal) = (patch.centroid, patch.normal);
             let approach = -speed(before_frames, model.pairs[pair].bodies, &point, &normal);
             let lift = 0.5 * approach * approach / model.gravity.norm();
-            if lift > LIFT * smaller_size(model, &model.pairs[pair]) {
+            if approach > 0.0 && lift > LIFT * smaller_size(model, &model.pairs[pair]) {
                 let new =
                     Impact { pair, point, normal, approach, fastest: 0.0, turn: 0.0, steps: 0, still: 0 };
                 impacts.push(new);
             }
         }
-        *touching = now;
+        std::mem::swap(touching, now);
         impacts.retain_mut(|impact| {
             let pair = impact.pair;
             let (bodies, Impact { point, normal, approach, .. }) = (model.pairs[pair].bodies, *impact);

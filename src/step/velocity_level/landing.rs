@@ -63,11 +63,18 @@ fn smaller_radius(model: &Model, pair: &GeometryPair) -> f64 {
 }
 
 /// Whether no part of a pair can come nearer within the step by more than a small part of its depth.
-fn is_settled(patch: &CoupledPatch, v: &Vector6<f64>, radius: f64, dt: f64) -> bool {
-    let (depth, normal) = (patch.contacts.sums.depth(), patch.contacts.sums.normal());
+fn is_settled(
+    contacts: &PointContacts,
+    patch: &CoupledPatch,
+    v: &Vector6<f64>,
+    radius: f64,
+    dt: f64,
+) -> bool {
+    let (patch, normal) = (&patch.contacts, patch.contacts.sums.normal());
     let (spin, linear) = (v.fixed_rows::<3>(0).into_owned(), v.fixed_rows::<3>(3).into_owned());
     let nearer = f64::max(-linear.dot(&normal), 0.0) + 2.0 * radius * spin.cross(&normal).norm();
-    nearer * dt <= NEARER * depth
+    let is_little = |depth: f64| nearer * dt <= NEARER * depth;
+    is_little(patch.sums.least_depth()) || is_little(patch.depth(contacts))
 }
 
 impl Workspace {
@@ -122,7 +129,7 @@ impl Workspace {
                 None => 0.0,
                 Some(patch) => {
                     let v = problem.relative(patch, &newton.velocity, true);
-                    if is_settled(patch, &v, smaller_radius(model, pair), dt) {
+                    if is_settled(&problem.contacts, patch, &v, smaller_radius(model, pair), dt) {
                         continue;
                     }
                     patch.contacts.stored_after(&problem.contacts, &v, dt)
