@@ -119,7 +119,7 @@ fn shape(random: &mut ChaCha8Rng, s: f64) -> (Value, f64, f64) {
 
 impl Plain {
     /// Whether Drake has all that is in it.
-    #[allow(dead_code)] // Tests take the scenes too.
+    #[allow(dead_code, reason = "tests take the scenes too")]
     pub fn is_in_drake(&self) -> bool {
         let contact = &self.scene["contact"];
         let text = self.scene["bodies"].to_string();
