@@ -73,8 +73,14 @@ impl Rolling {
             let way = over_a.min(over_b);
             contact.turned += if way > 0.0 { across.norm() * dt } else { 0.0 };
             contact.taken += load.force * way * across.norm() * dt;
-            if contact.turned > TURN && contact.taken > PART * contact.energy && !contact.told {
-                contact.told = true;
+            let is_much = |contact: &Contact| contact.turned > TURN && contact.taken > PART * contact.energy;
+            if !contact.told && is_much(contact) {
+                // They may have come to move since.
+                contact.energy = contact.energy.max(kinetic(model, taken.before, bodies));
+                contact.told = is_much(contact);
+                if !contact.told {
+                    continue;
+                }
                 let resistance = load.force * way;
                 let cause = WarningCause::RollingResistance {
                     torque: resistance,
