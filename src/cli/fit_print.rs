@@ -88,7 +88,7 @@ fn print_quadrature(out: &mut dyn Write, estimates: &[Estimate]) -> Result<(), E
     if changes.is_empty() {
         return Ok(());
     }
-    Ok(writeln!(out, "the next `quadrature_order` in [contact] changes {}\n", changes.join(", "))?)
+    Ok(writeln!(out, "a higher `quadrature_order` in [contact] changes {}\n", changes.join(", "))?)
 }
 
 /// Prints how several starts ended.

@@ -70,6 +70,7 @@ pub(crate) use impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts,
 };
 pub(crate) use impulse::release::Release;
+pub(crate) use impulse::stored::PatchEnergy;
 pub(crate) use impulse::world_jacobian::{BristlesInWorld, world_impulse_jacobian};
 pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};
 pub use pair::collider::{Collider, ContactGeometry};
@@ -78,10 +79,10 @@ pub use pair::material::{Material, MaterialParameter, PairMaterial};
 pub(crate) use pair::material::{combine_ellipsoids, combine_friction};
 pub(crate) use pair::query::Roles;
 pub use pair::query::{ContactError, ContactPair, check_pair};
-pub(crate) use settings::LARGEST_QUADRATURE_ORDER;
 pub use settings::{
     ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
 };
+pub(crate) use settings::{LARGEST_QUADRATURE_ORDER, USUAL_QUADRATURE_ORDER};
 pub use surface::contact_polygon::{ContactPolygon, for_each_contact_polygon};
 pub(crate) use surface::search::Elements;
 pub(crate) use surface::shape_vjp::{GeometryTerms, ShapeTerms};

@@ -57,6 +57,9 @@ pub enum FrictionRegularization {
     Stribeck,
 }
 
+/// The [`ContactSettings::quadrature_order`] where none is given, but for velocity-level steps on meshes that are not coarse.
+pub(crate) const USUAL_QUADRATURE_ORDER: u8 = 2;
+
 /// The largest [`ContactSettings::quadrature_order`].
 pub(crate) const LARGEST_QUADRATURE_ORDER: u8 = 5;
 
@@ -81,7 +84,8 @@ pub struct ContactSettings<T = f64> {
     /// state. Steps of the contact model Lagged alone have bristles. Positive.
     pub bristle_length: Option<T>,
     /// Degree of polynomial that the quadrature on fan triangles integrates exactly, 1 to 5; `None` for 1 in velocity-level
-    /// steps, which is one point a triangle, and 2 elsewhere. Polygons always use their centroid.
+    /// steps, which is one point a triangle, and 2 elsewhere and between coarse meshes (both have a triangle above a 25th of
+    /// their surface). Polygons always use their centroid.
     pub quadrature_order: Option<u8>,
     /// A law of the user's own that replaces Hunt–Crossley's damping factor and Coulomb's coefficient of
     /// friction, if there is one. Friction is regularized as [`Self::friction_regularization`] says,

@@ -138,7 +138,7 @@ pub trait Residuals {
 pub enum Finer {
     /// Time steps: half of them, or a tenth of their error.
     Steps,
-    /// The quadrature of contact surfaces: the next order.
+    /// The quadrature of contact surfaces: a higher order.
     Quadrature,
 }
 

@@ -105,7 +105,7 @@ impl std::fmt::Display for Identifiability {
             }
             Self::DependsOnQuadrature { change } => write!(
                 f,
-                "depends on `quadrature_order` in [contact]: the next order changes it by {change:.2e}"
+                "depends on `quadrature_order` in [contact]: a higher one changes it by {change:.2e}"
             ),
         }
     }
@@ -126,7 +126,7 @@ pub struct Estimate {
     /// By how much it would change with finer steps, half as long or with a tenth of their error (one Gauss–Newton
     /// step); `None` of a model without, or where they fail.
     pub change_with_finer_steps: Option<f64>,
-    /// By how much it would change with the next order of quadrature of contact surfaces, likewise.
+    /// By how much it would change with a higher order of quadrature of contact surfaces, likewise.
     pub change_with_finer_quadrature: Option<f64>,
     /// Whether it is determined.
     #[serde(flatten)]

@@ -236,7 +236,7 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
                 moved.values_mut()[index] += h;
                 value_of(&r.with_controls(&moved))
             };
-            let h = 1e-3;
+            let h = 2e-4;
             let difference = (8.0 * (loss(h) - loss(-h)) - (loss(2.0 * h) - loss(-2.0 * h))) / (12.0 * h);
             let error = (adjoint.by_controls.values()[index] - difference).abs() / sizes;
             assert!(error < 1e-5, "{integrator:?} control {index}: {error:e}");

@@ -412,7 +412,7 @@ fn adjoint_is_forward() {
             sum + state.bodies.iter().map(|b| b.position.x + b.velocity.rotational.y).sum::<f64>()
         };
         let found: f64 = adjoint.by_controls.values().iter().step_by(4).sum();
-        let h = 2e-5;
+        let h = 5e-6;
         let expected = (8.0 * (end(h) - end(-h)) - (end(2.0 * h) - end(-2.0 * h))) / (12.0 * h);
         println!("{integrator:?}: {found:e} {expected:e}");
         assert!((found - expected).abs() < 1e-5 * expected.abs(), "{integrator:?}: {found:e} {expected:e}");

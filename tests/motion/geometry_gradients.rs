@@ -276,6 +276,11 @@ fn differences_agree() {
         let (parameters, gradient) = adjoint(&rollout, 2, 0);
         let mut decided = 0;
         for (parameter, claimed) in parameters.iter().zip(gradient) {
+            let value = parameter.value(&model).expect("exists");
+            // Raised, the boundary presses; lowered, the body begins within it: there contact has kinks.
+            if matches!(parameter, Parameter::Extent { .. }) && value == 0.0 {
+                continue;
+            }
             let is_length = matches!(
                 parameter,
                 Parameter::MeshVertex { .. } | Parameter::GeometryPose { .. } | Parameter::FixedPose { .. }
@@ -286,7 +291,6 @@ fn differences_agree() {
                 let run = Rollout::new(&model, &initial, settings, rollout.until);
                 Ok::<_, Infallible>(vec![loss_at_end(&run.simulate().expect("simulates"), &model)])
             };
-            let value = parameter.value(&model).expect("exists");
             let check = CheckSettings { largest_step: 1e-3, smallest_step: 1e-8, ..Default::default() };
             let Ok(compared) = compare_derivative(loss, value, scale, &[claimed], &check);
             let verdict = compared[0].verdict;

@@ -99,3 +99,56 @@ fn balanced_forces_leave_everything_at_rest() {
         .collect();
     assert!(moved.is_empty(), "{} of 240 do not rest:\n{}", moved.len(), moved.join("\n"));
 }
+
+/// An L-bracket in mm, filled by a fan from a point of it: 20 tetrahedra, whose lower face is two triangles.
+fn bracket() -> String {
+    let outline = [(0, 0), (40, 0), (40, 6), (6, 6), (6, 40), (0, 40)];
+    let vertices = [0, 1].map(|side| outline.map(|(x, z)| format!("v {x} {} {z}\n", 30 * side - 15)));
+    let mut text = vertices.concat().concat();
+    for (a, b, c) in [(1, 2, 3), (1, 3, 4), (1, 4, 5), (1, 5, 6)] {
+        text += &format!("f {a} {b} {c}\nf {} {} {}\n", c + 6, b + 6, a + 6);
+    }
+    for k in 1..=6 {
+        let next = k % 6 + 1;
+        text += &format!("f {next} {k} {}\nf {next} {} {}\n", k + 6, k + 6, next + 6);
+    }
+    text
+}
+
+/// On few triangles a body does not rock from step to step: contact bears its weight, and steadily.
+#[test]
+fn a_bracket_of_few_triangles_rests_with_its_weight() {
+    let folder = Folder::new("bracket_at_rest");
+    folder.file("bracket.obj", bracket());
+    let surfaces = ["triangles", "polygons"];
+    let cases: Vec<_> = KINDS.iter().flat_map(|kind| surfaces.map(|surface| (kind, surface))).collect();
+    cases.into_par_iter().for_each(|(kind, surface)| {
+        let text = format!(
+            "contact.surface = \"{surface}\"\nsolver = {{ kind = \"{kind}\", time_step = 2e-3 }}\n\
+             [materials.plastic]\nhydroelastic_modulus = 1e7\nfriction = 0.4\ndissipation = 1.0\n\
+             [[bodies]]\nname = \"bracket\"\ndensity = 1100\n[[bodies.geometries]]\n\
+             shape = {{ mesh = {{ file = \"bracket.obj\", scale = 0.001 }} }}\nmaterial = \"plastic\"\n\
+             [[bodies]]\nname = \"table\"\nfixed = true\n[[bodies.geometries]]\nshape = {{ half_space = {{}} }}\n\
+             rigid = true\n"
+        );
+        let scene = Scene::load(folder.file(&format!("{kind}_{surface}.toml"), text)).expect("a valid scene");
+        let settings = scene.simulation_settings().expect("implemented");
+        let inertia = scene.model.bodies()[0].mass().expect("a free body has mass");
+        let weight = (inertia.mass * scene.model.gravity()).norm();
+        let mut velocity = None;
+        let mut forces = Vec::new();
+        let rollout = Rollout::new(&scene.model, &scene.state, settings, 1.0);
+        let run = rollout.for_each(|step| {
+            if step.time > 0.9 {
+                forces.push(step.step_forces().expect("an implicit step")[0].translational.z.abs());
+                velocity = Some(step.state.bodies[0].velocity);
+            }
+        });
+        run.expect("it converges");
+        let velocity = velocity.expect("there are steps");
+        let (speed, spin) = (velocity.translational.norm(), velocity.rotational.norm());
+        assert!(speed < 1e-8 && spin < 1e-6, "{kind} {surface}: {speed:e} m/s, {spin:e} rad/s");
+        let off = forces.iter().map(|force| (force / weight - 1.0).abs()).fold(0.0, f64::max);
+        assert!(forces.len() == 50 && off < 1e-6, "{kind} {surface}: {} forces, {off:e}", forces.len());
+    });
+}

@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
-use crate::contact::settings::{ContactSettings, SurfaceRepresentation};
+use crate::contact::settings::{ContactSettings, SurfaceRepresentation, USUAL_QUADRATURE_ORDER};
 use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
 use crate::contact::surface::workspace::Workspace;
@@ -55,7 +55,7 @@ pub struct ContactFace<T = f64> {
 
 /// The rule for fan triangles; orders outside 1–5 are taken as the nearest of them.
 pub(crate) fn fan_rule<T>(settings: &ContactSettings<T>) -> &'static [TrianglePoint] {
-    triangle_rule(settings.quadrature_order.unwrap_or(2).clamp(1, 5)).unwrap_or(&[])
+    triangle_rule(settings.quadrature_order.unwrap_or(USUAL_QUADRATURE_ORDER).clamp(1, 5)).unwrap_or(&[])
 }
 
 /// Calls `visit(x, p, a)` with every quadrature point of a polygon: position, undamped pressure

@@ -1,7 +1,7 @@
 //! How steps cut polygons into faces, and where these act.
 
 use crate::contact::pair::query::Parts;
-use crate::contact::settings::{ContactSettings, FaceFilter, SurfaceRepresentation};
+use crate::contact::settings::{ContactSettings, FaceFilter, SurfaceRepresentation, USUAL_QUADRATURE_ORDER};
 use crate::geometry::{TrianglePoint, triangle_rule};
 
 /// Polygons of meshes with triangles above this part of their surface are cut into triangles.
@@ -15,14 +15,15 @@ pub(in crate::contact) struct FaceRule {
 }
 
 impl FaceRule {
-    /// The rule of a pair. A single point for each polygon holds no body whose face is two polygons: it turns about the line
-    /// through both. So polygons of coarse meshes are cut into triangles, but for comparison with Drake.
+    /// The rule of a pair. A point of a face stands for a spring, and springs at single points of large faces resist tilt
+    /// less than the faces do: a body whose face is two polygons turns about the line through both points, and
+    /// one on a few triangles turns too far in each step, to and fro. So polygons of coarse meshes are cut into triangles,
+    /// with points that are exact for moments of pressure, but for comparison with Drake.
     pub fn new<T>(parts: &Parts, contact: &ContactSettings<T>) -> Self {
-        let coarse = contact.surface == SurfaceRepresentation::Polygons
-            && contact.face_filter == FaceFilter::None
-            && is_coarse(parts);
+        let coarse = contact.face_filter == FaceFilter::None && is_coarse(parts);
         let surface = if coarse { SurfaceRepresentation::Triangles } else { contact.surface };
-        let points = triangle_rule(contact.quadrature_order.unwrap_or(1).clamp(1, 5)).unwrap_or(&[]);
+        let order = contact.quadrature_order.unwrap_or(if coarse { USUAL_QUADRATURE_ORDER } else { 1 });
+        let points = triangle_rule(order.clamp(1, 5)).unwrap_or(&[]);
         Self { surface, points }
     }
 }

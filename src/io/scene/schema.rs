@@ -252,7 +252,8 @@ pub(in crate::io) struct ContactTable {
     #[schemars(extend("x-unit" = "m"))]
     pub bristle_length: Option<f64>,
     /// Degree of polynomial that the quadrature on triangles integrates exactly, 1 to 5. The default is 1 for the implicit
-    /// solvers (one point a triangle) and 2 for the others. Polygons are integrated at their centroids.
+    /// solvers (one point a triangle) and 2 for the others, and between coarse meshes (both have a triangle above a 25th of
+    /// their surface). Polygons are integrated at their centroids.
     pub quadrature_order: Option<u8>,
     /// Thickness of the skirt of every compliant geometry; 0 is none. In the skirt the pressure
     /// continues below zero outside of the surface, and a smooth part of it acts, so that forces and

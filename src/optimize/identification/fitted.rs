@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, stacked};
-use crate::contact::LARGEST_QUADRATURE_ORDER;
+use crate::contact::{LARGEST_QUADRATURE_ORDER, USUAL_QUADRATURE_ORDER};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 use crate::optimize::least_squares::{
     Finer, HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian,
@@ -150,7 +150,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
 
-    /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled; or with the next order
+    /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled; or with a higher order
     /// of quadrature, if there is one that counts.
     pub(super) fn fitted_residuals_with_finer(
         &self,
@@ -160,7 +160,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
         let mut starts = self.present_starts();
         let (settings, order) = match what {
             Finer::Steps => (finer_settings(&self.settings), None),
-            Finer::Quadrature => (self.settings, Some(self.next_order()?)),
+            Finer::Quadrature => (self.settings, Some(self.higher_order()?)),
         };
         let fineness = Fineness { settings: &settings, order };
         let linearized = self.linearized(parameters, fineness, None, &mut starts, Estimated::Eliminated);
@@ -171,10 +171,9 @@ impl<A: AppliedForces + Clone> Identification<A> {
         Fineness { settings: &self.settings, order: None }
     }
 
-    /// The order of quadrature after the one that simulations have; `None` after the last one.
-    fn next_order(&self) -> Option<u8> {
-        let usual = if self.settings.integrator.velocity_level_method().is_some() { 1 } else { 2 };
-        let order = self.model.contact().quadrature_order.unwrap_or(usual);
+    /// An order of quadrature above the one that simulations have; `None` above the highest one.
+    fn higher_order(&self) -> Option<u8> {
+        let order = self.model.contact().quadrature_order.unwrap_or(USUAL_QUADRATURE_ORDER);
         (order < LARGEST_QUADRATURE_ORDER).then_some(order + 1)
     }
 
