@@ -1,24 +1,60 @@
 //! Cells: the tetrahedra of a mesh over which a field is one linear function.
 
+use std::array::from_fn;
+
 use nalgebra::Vector3;
 
 use super::pressure_field::TetrahedronField;
 use crate::geometry::NO_NEIGHBOUR;
 
-/// Gradients that differ by less than this part are equal, and so are unit normals.
+/// Gradients that differ by less than this part are equal,
 const EQUAL: f64 = 1e-10;
-/// A cell with more normals than this is taken as its tetrahedra.
-const MOST_NORMALS: usize = 16;
+/// and cosines by less than this.
+const SAME_COSINE: f64 = 1e-15;
 
-/// The cells of a mesh, with the outward normals of their faces, but for those of faces on the boundary that have the lowest
-/// extent.
+/// Directions around an axis of length 1, up to an angle with this cosine; none where it is more than 1.
+#[derive(Clone, Copy, Debug)]
+struct Cone {
+    axis: Vector3<f64>,
+    cosine: f64,
+}
+
+/// A tetrahedron.
 #[derive(Clone, Debug)]
-pub(crate) struct Cells {
-    /// Where the normals of the cell of each tetrahedron begin and end.
-    of: Vec<[u32; 2]>,
-    /// For each tetrahedron its faces on the boundary that have the lowest extent, a bit each.
-    lowest: Vec<u8>,
-    normals: Vec<Vector3<f64>>,
+struct Part {
+    /// The barycentric coordinates as functions of the position: the parts of their gradients along x, y and z and their
+    /// offsets, each for all four.
+    coordinates: [[f64; 4]; 4],
+    /// Its faces on the boundary that have the lowest extent, a bit each.
+    lowest: u8,
+    /// Directions in which lines leave its cell where the extent is lowest.
+    falls: Cone,
+}
+
+/// The tetrahedra of a mesh, with their cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Cells(Vec<Part>);
+
+/// Where a line leaves a tetrahedron.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WayOut {
+    pub face: u8,
+    /// How far away that is, in lengths of the direction.
+    pub depth: f64,
+    /// Whether the face is on the boundary and has the lowest extent throughout.
+    pub is_lowest: bool,
+}
+
+/// The cone of directions that lead out of none of the faces with these inward normals.
+fn cone_between(inward: &[Vector3<f64>], downward: &Vector3<f64>) -> Option<Cone> {
+    let middle = inward.iter().sum::<Vector3<f64>>().try_normalize(EQUAL);
+    let cones = middle.into_iter().chain([*downward]).map(|axis| {
+        // Lines along the axis lean by this sine into each face.
+        let sine = inward.iter().map(|normal| normal.dot(&axis)).fold(1.0, f64::min);
+        (sine, Cone { axis, cosine: (1.0 - sine * sine).sqrt() - SAME_COSINE })
+    });
+    let widest = cones.max_by(|a, b| a.0.total_cmp(&b.0));
+    widest.filter(|(sine, _)| *sine >= 0.0).map(|(_, cone)| cone)
 }
 
 /// The cell of each tetrahedron: those that neighbours with the same gradient lead to.
@@ -48,87 +84,78 @@ fn joined(fields: &[TetrahedronField], neighbours: &[[u32; 4]]) -> Vec<u32> {
     of
 }
 
-/// What cells are made from: the fields of tetrahedra, their neighbours, and whether a face on the boundary has the lowest
-/// extent at its three vertices.
-pub(super) struct Mesh<'a, L: Fn(usize, usize) -> bool> {
-    pub fields: &'a [TetrahedronField],
-    pub neighbours: &'a [[u32; 4]],
-    pub is_lowest: L,
-}
-
 impl Cells {
-    pub(super) fn new<L: Fn(usize, usize) -> bool>(mesh: &Mesh<L>) -> Self {
-        let joined = joined(mesh.fields, mesh.neighbours);
+    /// The cells of a field: of each tetrahedron the neighbours, and its faces on the boundary that have the lowest extent.
+    pub(super) fn new(fields: &[TetrahedronField], neighbours: &[[u32; 4]], lowest: &[u8]) -> Self {
+        let joined = joined(fields, neighbours);
         let count = joined.iter().max().map_or(0, |&last| last as usize + 1);
         let mut members = vec![Vec::new(); count];
         for (tetrahedron, &cell) in joined.iter().enumerate() {
             members[cell as usize].push(tetrahedron);
         }
-        let is_lowest = |tetrahedron: usize, face: usize| {
-            mesh.neighbours[tetrahedron][face] == NO_NEIGHBOUR && (mesh.is_lowest)(tetrahedron, face)
+        let falls = Cone { axis: Vector3::zeros(), cosine: 2.0 };
+        let part = |(field, &lowest): (&TetrahedronField, &u8)| {
+            let of = &field.barycentric;
+            let along = |axis: usize| from_fn(|face| of[face].gradient[axis]);
+            let coordinates = [along(0), along(1), along(2), from_fn(|face| of[face].offset)];
+            Part { coordinates, lowest, falls }
         };
-        let bits = |tetrahedron| (0..4).map(|face| u8::from(is_lowest(tetrahedron, face)) << face).sum();
-        let lowest = (0..joined.len()).map(bits).collect();
-        let mut cells = Self { of: vec![[0; 2]; joined.len()], lowest, normals: Vec::new() };
+        let mut parts: Vec<_> = fields.iter().zip(lowest).map(part).collect();
         for members in &members {
-            let within = |a: usize, b: usize| joined[a] == joined[b];
-            if !cells.add(mesh, members, within) {
-                for tetrahedron in members {
-                    cells.add(mesh, &[*tetrahedron], |_, _| false);
-                }
+            let downward = -fields[members[0]].extent.gradient.normalize();
+            let cone_of = |members: &[usize], is_within: &dyn Fn(usize, usize) -> bool| {
+                let sides = members.iter().flat_map(|&t| (0..4).map(move |face| (t, face)));
+                let bounding = sides.filter(|&(t, face)| match neighbours[t][face] {
+                    NO_NEIGHBOUR => lowest[t] >> face & 1 == 0,
+                    beyond => !is_within(t, (beyond / 4) as usize),
+                });
+                let inward: Vec<_> =
+                    bounding.map(|(t, face)| fields[t].barycentric[face].gradient.normalize()).collect();
+                cone_between(&inward, &downward)
+            };
+            let of_cell = cone_of(members, &|a, b| joined[a] == joined[b]);
+            let alone = |&t: &usize| of_cell.or_else(|| cone_of(&[t], &|_, _| false));
+            let cones: Vec<_> = members.iter().map(alone).collect();
+            for (&t, cone) in members.iter().zip(cones) {
+                parts[t].falls = cone.unwrap_or(falls);
             }
         }
-        cells
+        Self(parts)
     }
 
-    /// Adds a cell of these tetrahedra, if it has few enough normals.
-    fn add<L: Fn(usize, usize) -> bool>(
-        &mut self,
-        mesh: &Mesh<L>,
-        members: &[usize],
-        within: impl Fn(usize, usize) -> bool,
-    ) -> bool {
-        let first = self.normals.len();
-        for (&tetrahedron, number) in members.iter().flat_map(|t| (0..4).map(move |number| (t, number))) {
-            let counts = match mesh.neighbours[tetrahedron][number] {
-                NO_NEIGHBOUR => !self.is_lowest(tetrahedron as u32, number as u8),
-                beyond => !within(tetrahedron, (beyond / 4) as usize),
-            };
-            let normal = -mesh.fields[tetrahedron].barycentric[number].gradient.normalize();
-            let differs = |known: &Vector3<f64>| (known - normal).norm() > EQUAL;
-            if counts && self.normals[first..].iter().all(differs) {
-                if self.normals.len() - first == MOST_NORMALS {
-                    self.normals.truncate(first);
-                    return false;
-                }
-                self.normals.push(normal);
-            }
-        }
-        for &tetrahedron in members {
-            self.of[tetrahedron] = [first as u32, self.normals.len() as u32];
-        }
-        true
+    /// Where a line from a point of a tetrahedron leaves it along a direction, but for the face through which it came.
+    #[inline(always)]
+    pub fn way_out(
+        &self,
+        tetrahedron: u32,
+        came: Option<u8>,
+        x: &Vector3<f64>,
+        direction: &Vector3<f64>,
+    ) -> WayOut {
+        let Part { coordinates: [along_x, along_y, along_z, offset], lowest, .. } =
+            &self.0[tetrahedron as usize];
+        let at = |k: usize, x: &Vector3<f64>| along_x[k] * x.x + along_y[k] * x.y + along_z[k] * x.z;
+        let depth: [f64; 4] = from_fn(|k| {
+            let rate = -at(k, direction);
+            let depth = (at(k, x) + offset[k]) / rate;
+            if rate > 0.0 && came != Some(k as u8) { depth } else { f64::INFINITY }
+        });
+        let nearer = |a: usize, b: usize| if depth[b] < depth[a] { b } else { a };
+        let face = nearer(nearer(0, 1), nearer(2, 3));
+        WayOut { face: face as u8, depth: depth[face], is_lowest: lowest >> face & 1 == 1 }
     }
 
     /// Whether the field is linear from every point of a tetrahedron along a direction of length 1 to where the line leaves the
-    /// mesh, and has its lowest value there.
+    /// mesh, and has its lowest value there. Where it is not said to be, it may be all the same.
     #[inline(always)]
     pub fn falls_linearly(&self, tetrahedron: u32, direction: &Vector3<f64>) -> bool {
-        let [first, end] = self.of[tetrahedron as usize];
-        self.normals[first as usize..end as usize].iter().all(|normal| normal.dot(direction) <= EQUAL)
-    }
-
-    /// Whether a face of a tetrahedron is on the boundary and has the lowest extent throughout.
-    #[inline(always)]
-    pub fn is_lowest(&self, tetrahedron: u32, face: u8) -> bool {
-        self.lowest[tetrahedron as usize] >> face & 1 == 1
+        let Cone { axis, cosine } = &self.0[tetrahedron as usize].falls;
+        axis.dot(direction) >= *cosine
     }
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        self.of.capacity() * size_of::<[u32; 2]>()
-            + self.lowest.capacity()
-            + self.normals.capacity() * size_of::<Vector3<f64>>()
+        self.0.capacity() * size_of::<Part>()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nalgebra::Vector3;
 
-use super::cells::{Cells, Mesh};
+use super::cells::Cells;
 use super::error::FieldError;
 use super::hierarchy::Hierarchy;
 use crate::geometry::{NO_NEIGHBOUR, VolumeMesh, neighbours};
@@ -258,11 +258,13 @@ impl PressureField {
     pub(crate) fn cells(&self) -> &Cells {
         self.cells.0.get_or_init(|| {
             let lowest = -self.skirt.extent;
-            let is_lowest = |tetrahedron: usize, face: usize| {
-                let corners = &self.mesh.tetrahedra[tetrahedron];
-                (0..4).all(|k| k == face || self.extent[corners[k] as usize] == lowest)
+            let is_lowest = |(corners, beyond): (&[u32; 4], &[u32; 4]), face: usize| {
+                beyond[face] == NO_NEIGHBOUR
+                    && (0..4).all(|k| k == face || self.extent[corners[k] as usize] == lowest)
             };
-            Cells::new(&Mesh { fields: &self.tetrahedra, neighbours: self.neighbours(), is_lowest })
+            let tetrahedra = self.mesh.tetrahedra.iter().zip(self.neighbours());
+            let bits = |of| (0..4).map(|face| u8::from(is_lowest(of, face)) << face).sum();
+            Cells::new(&self.tetrahedra, self.neighbours(), &tetrahedra.map(bits).collect::<Vec<_>>())
         })
     }
 

@@ -15,8 +15,8 @@ use nalgebra::Vector3;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
 use crate::contact::surface::polygon::Polygon;
-use crate::contact::surface::surface_polygon::{SurfacePolygon, gradient_in_series, moved};
-use crate::field::{Cells, LinearFunction, PressureField};
+use crate::contact::surface::surface_polygon::{SurfacePolygon, gradient_in_series};
+use crate::field::{Cells, LinearFunction, PressureField, WayOut};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
@@ -37,9 +37,8 @@ pub(in crate::contact) type Ends = [Option<End>; 2];
 /// The mesh of one body as a polygon's columns run through it.
 struct Side<'a> {
     /// `None` where the field's own gradients count on all polygons.
-    field: Option<&'a PressureField>,
-    /// `None` where all columns are asked for.
-    cells: Option<&'a Cells>,
+    field: Option<(&'a PressureField, &'a Cells)>,
+    asked: Asked,
     /// The field's own gradient counts on this polygon.
     is_own: bool,
     /// Pose of the body in F, if it is not F.
@@ -47,10 +46,6 @@ struct Side<'a> {
     tetrahedron: u32,
     /// The direction in which columns leave, in the frame of the body's geometry.
     direction: Vector3<f64>,
-    /// How far the faces of the polygon's tetrahedron are along the direction, m, as functions of the position in F's
-    /// frame: those through which the direction leads out, `count` of them.
-    ways: [(u8, LinearFunction); 3],
-    count: usize,
 }
 
 /// The columns on one polygon.
@@ -69,116 +64,57 @@ pub(in crate::contact) enum Asked {
 
 impl<'a> Side<'a> {
     fn empty(field: Option<&'a PressureField>, pose: Option<&'a RigidTransform<f64>>, asked: Asked) -> Self {
-        let none = (0, LinearFunction { gradient: Vector3::zeros(), offset: 0.0 });
-        Self {
-            field,
-            cells: field.filter(|_| asked == Asked::Differing).map(PressureField::cells),
-            is_own: true,
-            pose,
-            tetrahedron: 0,
-            direction: Vector3::zeros(),
-            ways: [none; 3],
-            count: 0,
-        }
+        let field = field.map(|field| (field, field.cells()));
+        Self { field, asked, is_own: true, pose, tetrahedron: 0, direction: Vector3::zeros() }
     }
 
     /// The side of a polygon's columns. The field's own gradient counts where the field falls linearly on all columns
     /// to its lowest value, since it is the mean one then, unless all are asked for.
     #[inline(always)]
-    fn set(&mut self, tetrahedron: u32, found: &Polygon, normal: &Vector3<f64>) {
-        let Some(field) = self.field else { return };
-        let direction = self.pose.map_or(*normal, |x_fo| -x_fo.rotation.tr_mul(normal));
-        self.is_own = self.cells.is_some_and(|cells| cells.falls_linearly(tetrahedron, &direction));
-        if !self.is_own {
-            self.set_ways(field, tetrahedron, direction);
+    fn set(&mut self, tetrahedron: u32, normal: &Vector3<f64>) {
+        if let Some((_, cells)) = self.field {
+            self.tetrahedron = tetrahedron;
+            self.direction = self.pose.map_or(*normal, |x_fo| -x_fo.rotation.tr_mul(normal));
             self.is_own =
-                self.cells.is_some_and(|cells| self.end_lowest(cells, &found.position[..found.len]));
-        }
-    }
-
-    /// Whether the columns on a polygon end in its own tetrahedron where the field is lowest: those on its vertices do.
-    #[inline(always)]
-    fn end_lowest(&self, cells: &Cells, vertices: &[Vector3<f64>]) -> bool {
-        let ways = &self.ways[..self.count];
-        let lowest = ways.iter().find(|(face, _)| cells.is_lowest(self.tetrahedron, *face));
-        lowest.is_some_and(|(_, depth)| {
-            vertices.iter().all(|x| {
-                let depth = depth.at(x);
-                ways.iter().all(|(_, other)| depth <= other.at(x))
-            })
-        })
-    }
-
-    #[inline(never)]
-    fn set_ways(&mut self, field: &'a PressureField, tetrahedron: u32, direction: Vector3<f64>) {
-        (self.tetrahedron, self.direction, self.count) = (tetrahedron, direction, 0);
-        let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
-        // The coordinates add up to one: no direction leads out of all four faces.
-        for (face, own) in coordinates.iter().enumerate() {
-            let rate = -own.gradient.dot(&direction);
-            if rate > 0.0 && self.count < self.ways.len() {
-                let per_rate = 1.0 / rate;
-                let depth =
-                    LinearFunction { gradient: own.gradient * per_rate, offset: own.offset * per_rate };
-                self.ways[self.count] = (face as u8, self.pose.map_or(depth, |x_fg| moved(x_fg, &depth)));
-                self.count += 1;
-            }
+                self.asked == Asked::Differing && cells.falls_linearly(tetrahedron, &self.direction);
         }
     }
 
     /// The end of the column on a point of the polygon, in F's frame.
     #[inline(always)]
     fn end(&self, x: &Vector3<f64>) -> Option<End> {
-        let field = self.field.filter(|_| !self.is_own)?;
-        let (first, others) = self.ways[..self.count].split_first()?;
-        let mut nearest = (first.0, first.1.at(x));
-        for (face, depth) in others {
-            let depth = depth.at(x);
-            if depth < nearest.1 {
-                nearest = (*face, depth);
-            }
+        let (field, cells) = self.field.filter(|_| !self.is_own)?;
+        let x = self.pose.map_or(*x, |pose| pose.rotation.tr_mul(&(x - pose.translation)));
+        let way_out = cells.way_out(self.tetrahedron, None, &x, &self.direction);
+        if way_out.is_lowest && self.asked == Asked::Differing {
+            return None;
         }
-        let (face, depth) = nearest;
-        match field.neighbour(self.tetrahedron, face) {
-            None => Some(End { tetrahedron: self.tetrahedron, face, depth }),
-            Some(beyond) => self.walk(field, x, beyond),
+        self.walk((field, cells), &x, way_out)
+    }
+
+    /// The mean gradient on the column on a point from the pressure there above the lowest one, or the field's own.
+    #[inline(always)]
+    fn gradient(&self, own: f64, x: &Vector3<f64>, above: f64) -> f64 {
+        match self.end(x) {
+            Some(end) if above > 0.0 && end.depth > 0.0 => above / end.depth,
+            _ => own,
         }
     }
 
-    /// The end of a column that goes on in a tetrahedron through a face of it.
+    /// The end of a column that leaves the polygon's tetrahedron.
     #[inline(never)]
-    fn walk(&self, field: &PressureField, x: &Vector3<f64>, mut into: (u32, u8)) -> Option<End> {
-        let x = self.pose.map_or(*x, |pose| pose.rotation.tr_mul(&(x - pose.translation)));
+    fn walk(&self, (field, cells): (&PressureField, &Cells), x: &Vector3<f64>, out: WayOut) -> Option<End> {
+        let (mut tetrahedron, mut out) = (self.tetrahedron, out);
         // A line passes through each tetrahedron once.
         for _ in field.tetrahedra() {
-            let (tetrahedron, came) = into;
-            let end = self.way_out(field, tetrahedron, &x, came)?;
-            match field.neighbour(tetrahedron, end.face) {
-                None => return Some(end),
-                Some(beyond) => into = beyond,
-            }
+            let WayOut { face, depth, .. } = out;
+            let Some((beyond, came)) = field.neighbour(tetrahedron, face) else {
+                return Some(End { tetrahedron, face, depth });
+            };
+            tetrahedron = beyond;
+            out = cells.way_out(tetrahedron, Some(came), x, &self.direction);
         }
         None
-    }
-
-    /// The face through which the line from `x`, in the geometry's frame, leaves a tetrahedron, but for the one through
-    /// which it came.
-    #[inline(always)]
-    fn way_out(&self, field: &PressureField, tetrahedron: u32, x: &Vector3<f64>, came: u8) -> Option<End> {
-        let coordinates = &field.tetrahedra()[tetrahedron as usize].barycentric;
-        // Heights and rates are compared before they are divided.
-        let mut nearest: Option<(u8, f64, f64)> = None;
-        for k in 0..4 {
-            let rate = -coordinates[k].gradient.dot(&self.direction);
-            if rate <= 0.0 || usize::from(came) == k {
-                continue;
-            }
-            let height = coordinates[k].at(x);
-            if nearest.is_none_or(|(_, other, of_other)| height * of_other < other * rate) {
-                nearest = Some((k as u8, height, rate));
-            }
-        }
-        nearest.map(|(face, height, rate)| End { tetrahedron, face, depth: height / rate })
     }
 }
 
@@ -203,8 +139,8 @@ impl<'a> Columns<'a> {
     #[inline(always)]
     pub fn set(&mut self, found: &Polygon, normal: &Vector3<f64>) {
         let [of_o, of_f] = &mut self.sides;
-        of_o.set(found.o, found, normal);
-        of_f.set(found.f, found, normal);
+        of_o.set(found.o, normal);
+        of_f.set(found.f, normal);
     }
 
     /// Whether the fields' own gradients count on the whole polygon.
@@ -222,7 +158,7 @@ impl<'a> Columns<'a> {
 
     /// The fields of O and F.
     pub fn fields(&self) -> [Option<&'a PressureField>; 2] {
-        [self.sides[0].field, self.sides[1].field]
+        [0, 1].map(|k| self.sides[k].field.map(|(field, _)| field))
     }
 
     /// The gradient that the stiffness of a face at `x` is proportional to, Pa/m, from the pressure there and how far the
@@ -235,14 +171,9 @@ impl<'a> Columns<'a> {
         pressure: f64,
         lowest: &[f64; 2],
     ) -> f64 {
-        let own_or_mean = |own: f64, k: usize| {
-            let end = self.sides[k].end(x);
-            let mean = end.map(|end| (pressure + lowest[k], end.depth));
-            mean.filter(|(above, depth)| *above > 0.0 && *depth > 0.0)
-                .map_or(own, |(above, depth)| above / depth)
-        };
-        let f = own_or_mean(polygon.gradient_f, 1);
-        gradient_in_series(polygon.gradient_o.map(|own| own_or_mean(own, 0)), f)
+        let f = self.sides[1].gradient(polygon.gradient_f, x, pressure + lowest[1]);
+        let o = polygon.gradient_o.map(|own| self.sides[0].gradient(own, x, pressure + lowest[0]));
+        gradient_in_series(o, f)
     }
 }
 
