@@ -24,5 +24,5 @@ pub(in crate::contact) mod polygon_motion;
 pub(in crate::contact) mod release;
 pub(in crate::contact) mod shape_vjp;
 pub(in crate::contact) mod simd;
-mod stored;
+pub(in crate::contact) mod stored;
 pub(in crate::contact) mod world_jacobian;

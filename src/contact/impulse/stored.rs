@@ -1,15 +1,13 @@
 //! The energy that the faces of a patch store, as springs of their load and stiffness.
 
-use nalgebra::{Matrix6, Vector6};
+use nalgebra::{Matrix6, Vector3, Vector6};
 
 use crate::contact::impulse::law::FaceConstants;
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts, point_block};
 
-/// What a patch stores, and what its bodies bring to it.
+/// What bodies bring to a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PatchEnergy {
-    /// ½ F²/k over its faces with the force F and the stiffness k, J.
-    pub stored: f64,
     /// The kinetic energy of the bodies' approach at the face where that is largest, ½ v_n²/w with the inverse effective mass w
     /// along the normal, J.
     pub approach: f64,
@@ -17,6 +15,19 @@ pub(crate) struct PatchEnergy {
     pub motion: f64,
     /// The inverse effective mass along the normal, averaged over the loads of faces, 1/kg.
     pub inverse_mass: f64,
+}
+
+impl PatchEnergy {
+    /// Those of bodies without a patch, as if they met at a point, against its relative velocity.
+    pub fn of_point(x: &Vector3<f64>, v: &Vector3<f64>, lambda: &Matrix6<f64>) -> Self {
+        let w = v.dot(&(point_block(lambda, x) * v)) / v.norm_squared();
+        if w > 0.0 {
+            let energy = 0.5 * v.norm_squared() / w;
+            Self { approach: energy, motion: energy, inverse_mass: w }
+        } else {
+            Self::default()
+        }
+    }
 }
 
 impl DiscretePatch {
@@ -59,11 +70,6 @@ impl DiscretePatch {
             }
         }
         let per_load = if loads > 0.0 { 1.0 / loads } else { 0.0 };
-        PatchEnergy {
-            stored: self.stored_after(contacts, v, 0.0),
-            approach: fastest,
-            motion,
-            inverse_mass: inverse_mass * per_load,
-        }
+        PatchEnergy { approach: fastest, motion, inverse_mass: inverse_mass * per_load }
     }
 }

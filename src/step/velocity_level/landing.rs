@@ -12,13 +12,14 @@ use super::free_body::six;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::{StepProblem, Workspace};
 use crate::contact::{
-    Collider, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter, PointContacts, Roles,
-    Workspace as PairScratch, find_contacts,
+    Collider, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter, PatchEnergy,
+    PointContacts, Roles, Workspace as PairScratch, contact_energy, find_contacts,
 };
 use crate::field::hierarchy::Hierarchy;
 use crate::multibody::{
     BodyFrame, BodyState, BroadPhase, GeometryPair, JointKinematics, Model, State, with_pair,
 };
+use crate::spatial::RigidTransform;
 
 /// The energy that may be stored unforeseen, in parts of the kinetic energy of the approach,
 const OF_APPROACH: f64 = 0.5;
@@ -28,6 +29,8 @@ const OF_MOTION: f64 = 0.01;
 const RESTING: f64 = 1e-3;
 /// States that differ by this part are the same, of rounding.
 const SAME_STATE: f64 = 1e-13;
+/// In a step a body goes far from this part of its narrowest width on.
+const FAR: f64 = 0.25;
 /// Faces that come nearer by no more than this part of the depth within a step are foreseen.
 const NEARER: f64 = 0.25;
 
@@ -51,15 +54,23 @@ pub(in crate::step) struct Unforeseen {
     pub excess: f64,
 }
 
-/// The radius of a geometry about the middle of its box, m; infinite for half-spaces.
-fn radius(collider: &Collider) -> f64 {
-    collider.geometry.hierarchy().map_or(f64::INFINITY, Hierarchy::span)
+/// The smaller radius of the geometries of a pair about the middles of their boxes, m; that of a half-space is infinite.
+fn smaller_radius(model: &Model, pair: &GeometryPair) -> f64 {
+    let of = |body: usize, geometry: usize| {
+        let hierarchy = model.bodies[body].geometries[geometry].collider.geometry.hierarchy();
+        hierarchy.map_or(f64::INFINITY, Hierarchy::span)
+    };
+    of(pair.bodies.a, pair.geometry_a).min(of(pair.bodies.b, pair.geometry_b))
 }
 
-/// The smaller radius of the geometries of a pair, m.
-fn smaller_radius(model: &Model, pair: &GeometryPair) -> f64 {
-    let of = |body: usize, geometry: usize| radius(&model.bodies[body].geometries[geometry].collider);
-    of(pair.bodies.a, pair.geometry_a).min(of(pair.bodies.b, pair.geometry_b))
+/// The middle of the smaller of two bodies, in F's frame, and its narrowest width, m; `None` between half-spaces.
+fn smaller_middle(roles: &Roles<f64>) -> Option<(Vector3<f64>, f64)> {
+    let of = |collider: &Collider, in_f: Option<&RigidTransform>| {
+        let (middle, half) = collider.geometry.hierarchy()?.bounding_box();
+        Some((in_f.map_or(middle, |pose| *pose * middle), 2.0 * half.min()))
+    };
+    let both = of(roles.o, Some(&roles.x_fo)).into_iter().chain(of(roles.f, None));
+    both.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// Whether no part of a pair can come nearer within the step by more than a small part of its depth.
@@ -115,7 +126,7 @@ impl Workspace {
         if model.contact.face_filter == FaceFilter::Drake {
             return None;
         }
-        let Self { problem, newton, moving, joints, landing, .. } = self;
+        let Self { problem, newton, moving, joints, landing, frames: frames_before, .. } = self;
         let Landing { frames, joints: joints_after, broad_phase, scratch, contacts, link_rows } = landing;
         model.update_frames(after, frames, joints_after);
         let settings = DiscreteSettings { contact: &model.contact, model: ContactModel::Lagged, dt };
@@ -138,10 +149,23 @@ impl Workspace {
             contacts.clear();
             let excess = with_pair(model, frames, pair, |query: &ContactPair| {
                 let none = |_: &Roles<f64>| Matrix6::zeros();
-                let patch = find_contacts(query, &settings, &Deflection::zero(), none, scratch, contacts)?;
+                let patch = find_contacts(query, &settings, &Deflection::zero(), none, scratch, contacts);
                 let roles = Roles::new(query).ok()?;
+                let (middle, width) = smaller_middle(&roles)?;
                 let still = Vector6::zeros();
-                if patch.stored_after(contacts, &still, 0.0) <= foreseen {
+                let mut stored =
+                    patch.as_ref().map_or(0.0, |patch| patch.stored_after(contacts, &still, 0.0));
+                let at_middle = roles.v_fo.translational + roles.v_fo.rotational.cross(&middle);
+                let speed = match known {
+                    Some(patch) => f64::max(-at_middle.dot(&patch.contacts.sums.normal()), 0.0),
+                    None => at_middle.norm(),
+                };
+                if speed * dt > FAR * width {
+                    // The middle may have passed the surface: pressure grows on the way back.
+                    let before = with_pair(model, frames_before, pair, contact_energy::<f64>);
+                    stored = stored.max(contact_energy(query) - before);
+                }
+                if stored <= foreseen {
                     return None;
                 }
                 let joints = joints.of(&model.mechanism);
@@ -149,15 +173,19 @@ impl Workspace {
                 let inertia = PairInertia { model, state, moving, joints, factors };
                 let lambda = pair_inverse_inertia(&inertia, pair, &roles, link_rows);
                 let (spin, linear) = (&roles.v_fo.rotational, &roles.v_fo.translational);
-                let at_patch: Vector3<f64> = linear + spin.cross(&patch.origin);
-                let v = Vector6::from(six(spin, &at_patch));
-                let energy = patch.energy(contacts, &v, &lambda);
+                let energy = match &patch {
+                    Some(patch) => {
+                        let at_patch: Vector3<f64> = linear + spin.cross(&patch.origin);
+                        patch.energy(contacts, &Vector6::from(six(spin, &at_patch)), &lambda)
+                    }
+                    None => PatchEnergy::of_point(&middle, &at_middle, &lambda),
+                };
                 if energy.inverse_mass <= 0.0 {
                     return None;
                 }
                 let of_fall = RESTING * 0.5 * fall * fall / energy.inverse_mass;
                 let allowed = OF_APPROACH * energy.approach + OF_MOTION * energy.motion + of_fall;
-                Some((energy.stored - foreseen) / allowed)
+                Some((stored - foreseen) / allowed)
             });
             if let Some(excess) = excess.filter(|&x| x > farthest.map_or(1.0, |far| far.excess)) {
                 farthest = Some(Unforeseen { pair: index, excess });
