@@ -12,12 +12,12 @@ use crate::folder::Folder;
 use crate::isobar;
 
 /// The folder of the chapters.
-fn source() -> PathBuf {
+pub(crate) fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/src")
 }
 
 /// The chapters, with their names as files, and the table of contents.
-fn pages() -> BTreeMap<String, String> {
+pub(crate) fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     for entry in fs::read_dir(source()).unwrap() {
         let path = entry.unwrap().path();
@@ -68,7 +68,7 @@ fn file_name(block: &str) -> Option<&str> {
 }
 
 /// All whole files of the guide, by name.
-fn files() -> BTreeMap<String, String> {
+pub(crate) fn files() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for (page, text) in pages() {
         for (_, block) in blocks(&text) {

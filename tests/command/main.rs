@@ -29,6 +29,8 @@ mod gradient_check_kinks;
 mod gradient_check_random;
 mod gradient_check_scenes;
 mod guide;
+#[cfg(unix)]
+mod guide_transcripts;
 mod help;
 mod init;
 mod jointed_files;
