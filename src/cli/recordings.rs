@@ -23,8 +23,6 @@ enum Format {
     Gltf,
     /// A series of VTK files.
     Vtk,
-    /// A recording for the viewer of rerun.io.
-    Rerun,
 }
 
 impl Format {
@@ -33,32 +31,21 @@ impl Format {
             "html" => Some(Self::Page),
             "glb" => Some(Self::Gltf),
             "pvd" => Some(Self::Vtk),
-            "rrd" => Some(Self::Rerun),
             _ => None,
         }
     }
 }
 
-/// Checks that the format of each file is known, and that this program writes it.
+/// Checks that the format of each file is known.
 pub(super) fn check_formats(argument: &'static str, files: &[PathBuf]) -> Result<(), Error> {
     for path in files {
-        match Format::of(path) {
-            None => {
-                return Err(Error::Argument {
-                    name: argument,
-                    found: format!("`{}`", path.display()),
-                    allowed: "the name of a file that ends in .html (a page for a browser), .glb (animated \
-                              glTF), .pvd (VTK) or .rrd (rerun.io)",
-                });
-            }
-            Some(Format::Rerun) if cfg!(not(feature = "rerun")) => {
-                return Err(Error::Usage(format!(
-                    "--{argument}: `{}`: this isobar was built without the format of rerun.io; \
-                     `cargo install --path . --features rerun` in its repository builds one with it",
-                    path.display()
-                )));
-            }
-            Some(_) => {}
+        if Format::of(path).is_none() {
+            return Err(Error::Argument {
+                name: argument,
+                found: format!("`{}`", path.display()),
+                allowed: "the name of a file that ends in .html (a page for a browser), .glb (animated glTF) or \
+                          .pvd (VTK)",
+            });
         }
     }
     Ok(())
@@ -100,7 +87,7 @@ pub(super) fn recorder(scene: &Scene, interval: f64) -> Recorder<'_> {
 
 /// Whether one of the files shows plots.
 pub(super) fn have_plots(files: &[PathBuf]) -> bool {
-    files.iter().any(|path| matches!(Format::of(path), Some(Format::Page | Format::Rerun)))
+    files.iter().any(|path| Format::of(path) == Some(Format::Page))
 }
 
 /// What a page is of: a file and what kind it is, the version of this program, and what else there is to say.
@@ -128,10 +115,8 @@ pub(super) fn write_recordings(files: &[PathBuf], page: &Page, recording: &Recor
             Some(Format::Page) => write_page(path, page)?,
             Some(Format::Gltf) => write_gltf(path, &recording.film)?,
             Some(Format::Vtk) => write_vtk(path, &recording.film)?,
-            #[cfg(feature = "rerun")]
-            Some(Format::Rerun) => crate::report::write_rerun(path, recording)?,
             // They have been checked.
-            _ => {}
+            None => {}
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ pub(super) struct ReportArguments {
     /// The motion of a scene, CSV as `isobar simulate` writes it
     trajectory: Option<PathBuf>,
     /// File to write; can be repeated. The name tells the format: .html a page for a browser, .glb animated
-    /// glTF, .pvd VTK, .rrd rerun.io (with the feature `rerun`). Without it report.html in the folder of an
+    /// glTF, .pvd VTK. Without it report.html in the folder of an
     /// optimization
     #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
@@ -123,8 +123,7 @@ fn outputs(arguments: &ReportArguments) -> Result<Vec<PathBuf>, Error> {
         ([], false) => {
             let scene = arguments.of.display();
             Err(Error::Usage(format!(
-                "{scene}: the file to write is missing; add --out FILE, whose name ends in .html, .glb, .pvd or \
-                 .rrd"
+                "{scene}: the file to write is missing; add --out FILE, whose name ends in .html, .glb or .pvd"
             )))
         }
         (files, _) => Ok(files.to_vec()),

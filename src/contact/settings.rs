@@ -1,5 +1,6 @@
 //! What a contact query computes, and with which laws.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use crate::contact::own_law::OwnLaw;
 use crate::scalar::Scalar;
 
 /// How the contact surface is cut into faces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SurfaceRepresentation {
     /// Each polygon is a fan of triangles around its centroid (Elandt §VI-B.2).
@@ -18,7 +20,8 @@ pub enum SurfaceRepresentation {
 }
 
 /// Which faces count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FaceFilter {
     /// All faces count. This is the model of the papers, which is conservative and continuous.
@@ -31,7 +34,8 @@ pub enum FaceFilter {
 }
 
 /// How the pressure depends on the rate of approach (Elandt eq. 2–3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DissipationModel {
@@ -44,7 +48,8 @@ pub enum DissipationModel {
 }
 
 /// How Coulomb's law is regularized to a function of the slip velocity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FrictionRegularization {

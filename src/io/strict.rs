@@ -1,10 +1,12 @@
 //! Lists of a known length, and tables whose keys must differ, in files.
 
+#[cfg(test)]
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -21,6 +23,7 @@ impl<T: Serialize, const N: usize> Serialize for Exactly<T, N> {
     }
 }
 
+#[cfg(test)]
 impl<T: JsonSchema, const N: usize> JsonSchema for Exactly<T, N> {
     fn schema_name() -> Cow<'static, str> {
         format!("{N} times {}", T::schema_name()).into()

@@ -4,13 +4,15 @@
 //! logarithmic scale; the model takes physical values p. Bounds stay bounds.
 
 use crate::optimize::error::ProblemError;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One unknown of a fit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Parameter")]
+#[cfg_attr(test, schemars(rename = "Parameter"))]
 pub struct FitParameter {
     /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
     /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
@@ -36,11 +38,11 @@ pub struct FitParameter {
     pub initial: f64,
     /// Smallest value allowed; −∞ where there is none.
     #[serde(default = "minus_infinity")]
-    #[schemars(extend("x-default" = "−∞"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "−∞")))]
     pub lower: f64,
     /// Largest value allowed; +∞ where there is none.
     #[serde(default = "plus_infinity")]
-    #[schemars(extend("x-default" = "∞"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "∞")))]
     pub upper: f64,
     /// Whether the optimizer works on the logarithm: for positive quantities that may be off
     /// by factors.
@@ -48,7 +50,7 @@ pub struct FitParameter {
     pub log: bool,
     /// What is known of it from elsewhere, a scale or a data sheet: counts as one more measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "nothing"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "nothing")))]
     pub prior: Option<Prior>,
     /// Names of further quantities that have the same value, such as the damping of the other finger: they are one
     /// unknown.
@@ -57,7 +59,8 @@ pub struct FitParameter {
 }
 
 /// What is known of a parameter before a fit: a normal distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Prior {
     /// Its mean, in the unit of the parameter.

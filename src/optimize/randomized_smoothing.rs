@@ -8,6 +8,7 @@
 
 use argmin::core::{CostFunction, Error, Gradient};
 use rayon::prelude::*;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,8 @@ impl SharedCost for TrajectoryProblem<'_> {
 }
 
 /// How a cost is smoothed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SmoothingSettings {
     /// Standard deviation of the perturbations, in the optimizer's variables.

@@ -3,8 +3,7 @@
 //!
 //! A [`Recorder`] observes a simulation, or is given states, and makes a [`Recording`]. [`write_gltf`]
 //! writes it as an animated glTF file, [`write_vtk`] as a series of VTK files, and [`write_page`] as a
-//! page for a browser, which can also show plots and tables of one's own. With the feature `rerun`,
-//! `write_rerun` writes it for the viewer of rerun.io.
+//! page for a browser, which can also show plots and tables of one's own.
 
 mod angles;
 mod arrow;
@@ -18,8 +17,6 @@ mod page_content;
 mod page_data;
 mod plots;
 mod recorder;
-#[cfg(feature = "rerun")]
-mod rerun;
 mod shapes;
 mod vtk;
 
@@ -30,7 +27,5 @@ pub use page::write_page;
 pub use page_content::{Chart, Curve, CurveMode, Page, Table};
 pub use plots::{Plot, Plots, Series};
 pub use recorder::{Recorder, Recording};
-#[cfg(feature = "rerun")]
-pub use rerun::write_rerun;
 pub use shapes::{FilmBody, Part, PartField, PartKind};
 pub use vtk::{write_contact_surface, write_vtk};

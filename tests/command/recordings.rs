@@ -242,8 +242,6 @@ fn recordings_are_refused_before_anything_is_computed() {
         (vec!["--record", "missing/film.glb"], "missing/film.glb"),
         (vec!["--record", "film.glb", "--record-every", "0"], "--record-every: found 0"),
         (vec!["--record-every", "0.1"], "--record"),
-        #[cfg(not(feature = "rerun"))]
-        (vec!["--record", "film.rrd"], "`cargo install --path . --features rerun`"),
     ] {
         let mut all = vec!["simulate", text(&scene), "--until", "1e5"];
         all.extend(&arguments);

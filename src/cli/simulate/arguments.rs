@@ -43,8 +43,7 @@ pub(in crate::cli) struct SimulateArguments {
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "step")]
     pub forces: Option<ForcesOf>,
     /// Also record the motion with its contact surfaces and forces, to look at it; can be repeated. The
-    /// name tells the format: .html a page for a browser, .glb animated glTF, .pvd VTK, .rrd rerun.io (with
-    /// the feature `rerun`)
+    /// name tells the format: .html a page for a browser, .glb animated glTF, .pvd VTK
     #[arg(long, value_name = "FILE")]
     pub record: Vec<PathBuf>,
     /// Time between the frames of a recording, s. Without it there are 300 of them, or 30 in a second where

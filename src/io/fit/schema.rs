@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +18,8 @@ use crate::optimize::parameters::FitParameter;
 ///
 /// All numbers are in SI units. At least one of `trajectories`, `recordings` and `indentations` is needed.
 /// Trajectories are of scenes with one free body and no joints that move; recordings of sensors are of any scene.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct FitTable {
     /// The scene file.
@@ -49,13 +51,14 @@ pub(in crate::io) struct FitTable {
 ///
 /// `isobar fit FIT --compare` predicts recordings that were left out of a fit by each of the models and says which
 /// predicts them best, and which is the simplest that does as well. `isobar fit FIT --candidate NAME` fits one.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct CandidateTable {
     /// Its name, different from the others.
     pub name: String,
     /// The scene file.
-    #[schemars(extend("x-default" = "the fit's"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the fit's")))]
     pub scene: Option<PathBuf>,
     /// Names of parameters of the fit that it does not have; the scene's values stand.
     #[serde(default)]
@@ -65,7 +68,7 @@ pub(in crate::io) struct CandidateTable {
     pub parameters: Vec<FitParameter>,
     /// What is known of the states that simulations start at, in a fit of this model. What is predicted starts in the
     /// same way for all models.
-    #[schemars(extend("x-default" = "as in `trajectories`"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "as in `trajectories`")))]
     pub starts: Option<StartsTable>,
 }
 
@@ -80,7 +83,8 @@ pub(in crate::io) struct CandidateTable {
 ///
 /// Positions and velocities say the same twice: a file that contradicts itself and agrees once quaternions are read as
 /// x, y, z, w, or positions in mm, and the like, is refused.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct TrajectoriesTable {
     /// Name of the body in the scene.
@@ -89,49 +93,49 @@ pub(in crate::io) struct TrajectoriesTable {
     /// read.
     pub files: Vec<String>,
     /// Earliest recorded time used.
-    #[schemars(extend("x-unit" = "s", "x-default" = "the first"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "the first")))]
     pub from: Option<f64>,
     /// Latest recorded time used.
-    #[schemars(extend("x-unit" = "s", "x-default" = "the last"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "the last")))]
     pub until: Option<f64>,
     /// Longest time simulated from one recorded state.
-    #[schemars(extend("x-unit" = "s", "x-default" = "unlimited: from the first state alone"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "unlimited: from the first state alone")))]
     pub horizon: Option<f64>,
     /// Whether simulations start only at recorded states in which the body touches nothing, in that
     /// state, the one before it and the one after it.
     #[serde(default)]
     pub free_starts: bool,
     /// Standard deviation of positions.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub position_sigma: f64,
     /// Standard deviation of orientations.
-    #[schemars(extend("x-unit" = "rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
     pub orientation_sigma: f64,
     /// Standard deviation of velocities.
-    #[schemars(extend("x-unit" = "m/s", "x-default" = "not compared"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s", "x-default" = "not compared")))]
     pub linear_velocity_sigma: Option<f64>,
     /// Standard deviation of angular velocities.
-    #[schemars(extend("x-unit" = "rad/s", "x-default" = "not compared"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s", "x-default" = "not compared")))]
     pub angular_velocity_sigma: Option<f64>,
     /// What is known of the states that simulations start at. Errors of recorded states that are taken as exact
     /// make estimates wrong by many of their standard errors, the more the shorter the horizon.
-    #[schemars(extend("x-default" = "`\"estimated\"` where standard deviations of velocities are given"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "`\"estimated\"` where standard deviations of velocities are given")))]
     pub starts: Option<StartsTable>,
     /// Standard deviation of positions at starts.
-    #[schemars(extend("x-unit" = "m", "x-default" = "`position_sigma`"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "`position_sigma`")))]
     pub start_position_sigma: Option<f64>,
     /// Standard deviation of orientations at starts.
-    #[schemars(extend("x-unit" = "rad", "x-default" = "`orientation_sigma`"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad", "x-default" = "`orientation_sigma`")))]
     pub start_orientation_sigma: Option<f64>,
     /// Standard deviation of velocities at starts.
-    #[schemars(extend("x-unit" = "m/s", "x-default" = "`linear_velocity_sigma`"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s", "x-default" = "`linear_velocity_sigma`")))]
     pub start_linear_velocity_sigma: Option<f64>,
     /// Standard deviation of angular velocities at starts.
-    #[schemars(extend("x-unit" = "rad/s", "x-default" = "`angular_velocity_sigma`"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s", "x-default" = "`angular_velocity_sigma`")))]
     pub start_angular_velocity_sigma: Option<f64>,
     /// Length of the residuals of one recorded time, in standard deviations, from which they count
     /// less than squared.
-    #[schemars(extend("x-default" = "never"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "never")))]
     pub outlier_limit: Option<f64>,
     /// How much those beyond the limit count.
     #[serde(default)]
@@ -139,12 +143,13 @@ pub(in crate::io) struct TrajectoriesTable {
     /// Delay of the recorded velocities: half an interval if they were computed from positions by
     /// backward differences.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub velocity_delay: f64,
 }
 
 /// What is known of the states that simulations start at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum StartsTable {
     /// They were measured with errors: the true ones are estimated along with the parameters, each recorded state
@@ -159,7 +164,8 @@ pub(in crate::io) enum StartsTable {
 /// A recording is a CSV file with a header, the column `t_s` (increasing) and those that the sensors name; where a
 /// quantity was not sampled its fields are empty. Other columns are not used, which a warning says; lines that begin
 /// with `#` are comments.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RecordingsTable {
     /// File names. In the last part of a path `*` stands for any text, and all files that match are
@@ -167,10 +173,10 @@ pub(in crate::io) struct RecordingsTable {
     pub files: Vec<String>,
     /// The time of the recording at which the scene is in its initial state. Times of the scene's commands count from
     /// there.
-    #[schemars(extend("x-unit" = "s", "x-default" = "its first row"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "its first row")))]
     pub start_time: Option<f64>,
     /// Latest recorded time used.
-    #[schemars(extend("x-unit" = "s", "x-default" = "the last"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "the last")))]
     pub until: Option<f64>,
     /// Recorded commands: for an actuator the column that holds its command, instead of the command in the scene.
     #[serde(default)]
@@ -189,7 +195,8 @@ pub(in crate::io) struct RecordingsTable {
 ///
 /// Its table is a CSV file with the columns `depth_m` and `force_N`, and `sigma_N` if rows have
 /// standard deviations of their own.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct IndentationsTable {
     /// Name of the body in the scene.
@@ -199,11 +206,11 @@ pub(in crate::io) struct IndentationsTable {
     /// The table.
     pub file: String,
     /// Standard deviation of forces; needed where the table has no column `sigma_N`.
-    #[schemars(extend("x-unit" = "N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub force_sigma: Option<f64>,
     /// By how much less deep than the table says the body is: a gap that it crosses before it touches. As a parameter
     /// `indentations[INDEX].offset`, with the place of the table, counted from 0.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub offset: f64,
 }

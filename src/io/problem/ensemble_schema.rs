@@ -1,6 +1,7 @@
 //! The schema of controllers' parameters and ensembles in problem files. As in [`crate::io::scene::schema`], only the
 //! form is checked.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,7 +10,8 @@ use crate::optimize::ensemble::Risk;
 
 /// A number that is optimized beside commands, `[[controller_parameters]]` or `[[model_parameters]]`. It starts from its
 /// value in the scene, clamped to its bounds.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct NumberTable {
     /// Its name. Of a controller, such as `controllers.grip.proportional`; that of a list stands for all its numbers, as
@@ -21,13 +23,13 @@ pub(in crate::io) struct NumberTable {
     #[serde(default)]
     pub also: Vec<String>,
     /// Smallest value.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub lower: Option<f64>,
     /// Largest value.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub upper: Option<f64>,
     /// The scale of the optimizer's variable. Not with `log`.
-    #[schemars(extend("x-default" = "half of the distance of the bounds, or 1"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "half of the distance of the bounds, or 1")))]
     pub scale: Option<f64>,
     /// Whether the optimizer's variable is the logarithm of the value, for what may change by orders of magnitude. The
     /// value must be positive.
@@ -36,7 +38,8 @@ pub(in crate::io) struct NumberTable {
 }
 
 /// Members of an ensemble: copies of the scene in which `[[vary]]` changes something.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::io) struct EnsembleTable {
     /// Number of members that are optimized for.
@@ -57,7 +60,8 @@ impl Default for EnsembleTable {
 }
 
 /// Something that differs from member to member, `[[vary]]`: exactly one of `value`, `factor` and `offset`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct VaryTable {
     /// A field of the scene file that is there, such as `bodies.ball.mass`, `materials.skin.friction`,
@@ -73,7 +77,8 @@ pub(in crate::io) struct VaryTable {
 }
 
 /// One field or several.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged, expecting = "must be a field, or a list of fields")]
 pub(in crate::io) enum FieldsTable {
     /// One.
@@ -93,7 +98,8 @@ impl FieldsTable {
 }
 
 /// Where draws come from.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum DistributionTable {
     /// Between two numbers, all equally likely.
@@ -107,7 +113,8 @@ pub(in crate::io) enum DistributionTable {
 }
 
 /// A normal distribution.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct NormalTable {
     /// Mean.
@@ -117,7 +124,8 @@ pub(in crate::io) struct NormalTable {
 }
 
 /// An element of a list.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged, expecting = "must be a number or a text")]
 pub(in crate::io) enum ListedTable {
     /// A number.

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use nalgebra::Vector3;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,24 +13,27 @@ use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::strict::Exactly;
 use crate::optimize::objective::{Deviation, When};
 use crate::optimize::randomized_smoothing::SmoothingSettings;
-use crate::optimize::trajectory::{MAXIMUM_ROUNDS, TrajectoryMethod, TrajectorySettings};
+use crate::optimize::trajectory::TrajectoryMethod;
+#[cfg(test)]
+use crate::optimize::trajectory::{MAXIMUM_ROUNDS, TrajectorySettings};
 
 /// A problem defines a cost of a scene's motion and the actuator commands that may change to lower it.
 /// It is a TOML file.
 ///
 /// All numbers are in SI units, angles in radians. The cost is the sum over its terms of
 /// ½ ∫ |w (x − target)|² dt, or of ½ |w (x − target)|² at the end.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ProblemTable {
     /// The scene file, relative to the problem.
     pub scene: PathBuf,
     /// End of the motion, which begins at 0. With `end_time` it is where the optimization starts from.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub until: f64,
     /// Lets the end of the motion be optimized: knots are stretched with the motion, and steps keep their length. The
     /// method is `lbfgs`.
-    #[schemars(extend("x-default" = "the end is `until`"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the end is `until`")))]
     pub end_time: Option<EndTimeTable>,
     /// Knots of the commands that are optimized. Needed with `controls`.
     pub knots: Option<ProblemKnotsTable>,
@@ -45,7 +49,7 @@ pub(in crate::io) struct ProblemTable {
     #[serde(default)]
     pub model_parameters: Vec<NumberTable>,
     /// How many members an ensemble has, and what of their costs is minimized. Needed with `vary`.
-    #[schemars(extend("x-default" = "the scene alone"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the scene alone")))]
     pub ensemble: Option<EnsembleTable>,
     /// What differs from member to member.
     #[serde(default)]
@@ -72,32 +76,34 @@ impl ProblemTable {
 }
 
 /// The end of the motion as a variable.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct EndTimeTable {
     /// Earliest end.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub lower: f64,
     /// Latest end.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub upper: f64,
     /// The scale of the optimizer's variable.
-    #[schemars(extend("x-unit" = "s", "x-default" = "half of the distance of the bounds"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "half of the distance of the bounds")))]
     pub scale: Option<f64>,
     /// What each second of the motion costs.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "1/s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "1/s")))]
     pub weight: f64,
 }
 
 /// Knots in time; exactly one of `count` and `times` is given.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ProblemKnotsTable {
     /// The number of equally spaced knots.
     pub count: Option<usize>,
     /// The times of the knots, increasing.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub times: Option<Vec<f64>>,
     /// The interpolation of values between knots.
     #[serde(default)]
@@ -105,28 +111,30 @@ pub(in crate::io) struct ProblemKnotsTable {
 }
 
 /// An actuator whose command is optimized, `[[controls]]`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ControlTable {
     /// Its name in the scene.
     pub actuator: String,
     /// Smallest command, in its unit.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub lower: Option<f64>,
     /// Largest command.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub upper: Option<f64>,
     /// The scale of the optimizer's variables.
-    #[schemars(extend("x-default" = "half of the distance of the bounds, or 1"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "half of the distance of the bounds, or 1")))]
     pub scale: Option<f64>,
     /// The command at the start of the optimization, clamped to its bounds.
-    #[schemars(extend("x-default" = "that of the scene"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "that of the scene")))]
     pub start: Option<StartTable>,
 }
 
 /// The start of an optimization. A command over time is sampled at the knots, or for held knots in the
 /// middle of the time for which each is held.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(
     untagged,
     expecting = "must be a number, one number for each knot, or { times = […], values = […], interpolation = … }"
@@ -141,11 +149,12 @@ pub(in crate::io) enum StartTable {
 }
 
 /// A term of the cost, `[[costs]]`: exactly one quantity, from `control` to `contact_torque`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct CostTable {
     /// Its name in results.
-    #[schemars(extend("x-default" = "made from the quantity"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "made from the quantity")))]
     pub name: Option<String>,
     /// The command of an actuator, by its name.
     pub control: Option<String>,
@@ -178,10 +187,10 @@ pub(in crate::io) struct CostTable {
     /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
     pub contact_torque: Option<ContactTable>,
     /// The target of the quantity, in its unit.
-    #[schemars(extend("default" = 0.0))]
+    #[cfg_attr(test, schemars(extend("default" = 0.0)))]
     pub target: Option<TargetTable>,
     /// The weight of a deviation, which is multiplied by it before it is squared.
-    #[schemars(extend("x-unit" = "1 / quantity"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "1 / quantity")))]
     pub weight: ComponentsTable,
     /// Which deviations count.
     #[serde(default)]
@@ -196,11 +205,12 @@ pub(in crate::io) struct CostTable {
 ///
 /// It is kept by an augmented Lagrangian: the optimization is done in rounds, after each of which multipliers
 /// and penalties of the constraints are updated. Multipliers are the derivatives of the lowest cost with respect to the bounds.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ConstraintTable {
     /// Its name in results.
-    #[schemars(extend("x-default" = "made from the quantity"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "made from the quantity")))]
     pub name: Option<String>,
     /// The command of an actuator, by its name.
     pub control: Option<String>,
@@ -233,30 +243,31 @@ pub(in crate::io) struct ConstraintTable {
     /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
     pub contact_torque: Option<ContactTable>,
     /// Smallest value.
-    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
     pub lower: Option<ComponentsTable>,
     /// Largest value.
-    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
     pub upper: Option<ComponentsTable>,
     /// The value that is to be reached.
-    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
     pub equal: Option<ComponentsTable>,
     /// Largest length of the vector, such as a force or slip in any direction.
-    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
     pub length: Option<f64>,
     /// When it has to hold: all the time, which is at the start of every step and at the end, or at the end.
     #[serde(default)]
     pub when: When,
     /// What violations are measured in, so that penalties of different quantities are alike.
-    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "the largest magnitude of its bounds, or 1"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "the largest magnitude of its bounds, or 1")))]
     pub scale: Option<f64>,
     /// The violation that is allowed.
-    #[schemars(extend("x-unit" = "that of the quantity", "x-default" = "1e-3 of the scale"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "1e-3 of the scale")))]
     pub tolerance: Option<f64>,
 }
 
 /// A coordinate of a joint.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct CoordinateTable {
     /// Name of the joint (with the prefix of its robot).
@@ -267,7 +278,8 @@ pub(in crate::io) struct CoordinateTable {
 }
 
 /// A body.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct OfBodyTable {
     /// Its name.
@@ -275,37 +287,40 @@ pub(in crate::io) struct OfBodyTable {
 }
 
 /// A body, seen from another one.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RelativeTable {
     /// Its name.
     pub body: String,
     /// Name of the other body.
-    #[schemars(extend("x-default" = "the world"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub relative_to: Option<String>,
 }
 
 /// A body, seen from another one, and its target orientation: at most one of `quaternion_wxyz`, `rpy`
 /// and `rotation_matrix`. Without any it is no rotation.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct OrientationTable {
     /// Its name.
     pub body: String,
     /// Name of the other body.
-    #[schemars(extend("x-default" = "the world"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub relative_to: Option<String>,
     /// The target orientation: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
     /// The target orientation: angles of roll, pitch and yaw.
-    #[schemars(extend("x-unit" = "rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
     pub rpy: Option<Exactly<f64, 3>>,
     /// The target orientation: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
 }
 
 /// Two bodies in contact.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ContactTable {
     /// The body that the contact acts on.
@@ -315,7 +330,8 @@ pub(in crate::io) struct ContactTable {
 }
 
 /// One number, which stands for all axes, or one for each.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged, expecting = "must be a number or [x, y, z]")]
 pub(in crate::io) enum ComponentsTable {
     /// The same for all axes.
@@ -335,7 +351,8 @@ impl ComponentsTable {
 }
 
 /// The target of a quantity.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(
     untagged,
     expecting = "must be a number, [x, y, z], or { times = […], values = […] } with such values"
@@ -348,46 +365,49 @@ pub(in crate::io) enum TargetTable {
 }
 
 /// A target that is linear between its times, and constant before the first and after the last.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PathTable {
     /// Times, increasing.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub times: Vec<f64>,
     /// The target at each.
     pub values: Vec<ComponentsTable>,
 }
 
 /// Settings of the optimization.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::io) struct OptimizerTable {
     /// The method.
     pub kind: TrajectoryMethod,
     /// Most iterations.
-    #[schemars(extend("default" = TrajectorySettings::default().max_iterations))]
+    #[cfg_attr(test, schemars(extend("default" = TrajectorySettings::default().max_iterations)))]
     pub max_iterations: Option<u64>,
     /// Most rounds, where there are constraints. Each has at most `max_iterations`.
-    #[schemars(extend("default" = MAXIMUM_ROUNDS))]
+    #[cfg_attr(test, schemars(extend("default" = MAXIMUM_ROUNDS)))]
     pub max_rounds: Option<usize>,
     /// The optimization ends when an iteration lowers, or is predicted to lower, the cost by less than
     /// this part of the cost.
-    #[schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others")))]
     pub cost_tolerance: Option<f64>,
     /// Damping of the first steps, relative to the diagonal of the Hessian. A larger value is more
     /// cautious, for a start far from any solution. Not allowed with `lbfgs`.
-    #[schemars(extend("x-default" = "the method's own"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the method's own")))]
     pub initial_damping: Option<f64>,
     /// Several starts. The best result is kept.
-    #[schemars(extend("x-default" = "one"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "one")))]
     pub starts: Option<StartsTable>,
     /// Smooths the cost over random perturbations. For `lbfgs` only.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub smoothing: Option<SmoothingSettings>,
 }
 
 /// Several starts: the start of the file, and others normally distributed around it.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct StartsTable {
     /// The number of starts, including that of the file.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -14,14 +15,15 @@ use crate::rollout::KnotInterpolation;
 
 /// A drive of joints, or a force or torque on a free body, `[[actuators]]`, with its command: one of `joints`, `force` and
 /// `torque`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ActuatorTable {
     /// Its name. No other actuator may have the same.
     pub name: String,
     /// The joints that it drives, at least one.
     #[serde(default)]
-    #[schemars(schema_with = "driven_joints")]
+    #[cfg_attr(test, schemars(schema_with = "driven_joints"))]
     pub joints: Option<Vec<DrivenJointTable>>,
     /// How its command becomes a force. Needed with `joints`, and only there.
     pub drive: Option<DriveTable>,
@@ -31,21 +33,22 @@ pub(in crate::io) struct ActuatorTable {
     pub torque: Option<BodyTorqueTable>,
     /// Largest force on each joint, or largest size of the force or torque on the body. Commands beyond it act as it does,
     /// and derivatives with respect to them are 0.
-    #[schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their robot's file; none for a force or torque"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m or N", "x-default" = "the least effort of its joints in their robot's file; none for a force or torque")))]
     pub effort: Option<f64>,
     /// A force, velocity or position, depending on the drive. Needed by a position drive.
-    #[schemars(extend("x-default" = "0"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "0")))]
     pub command: Option<CommandTable>,
 }
 
 /// A force at a point of a free body along a direction.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct BodyForceTable {
     /// Name of the body, which moves freely.
     pub body: String,
     /// Where the force acts, in the body's frame.
-    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub point: Option<Exactly<f64, 3>>,
     /// Its direction, of any length but 0.
     pub direction: Exactly<f64, 3>,
@@ -55,7 +58,8 @@ pub(in crate::io) struct BodyForceTable {
 }
 
 /// A torque on a free body about an axis.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct BodyTorqueTable {
     /// Name of the body, which moves freely.
@@ -68,13 +72,15 @@ pub(in crate::io) struct BodyTorqueTable {
 }
 
 /// Names of joints, or tables.
+#[cfg(test)]
 fn driven_joints(generator: &mut SchemaGenerator) -> Schema {
     let table = generator.subschema_for::<DrivenJointTable>();
     json_schema!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, table] } })
 }
 
 /// How a drive turns its command into a force: `"force"`, or a table with one of the others.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum DriveTable {
     /// The command is the force, N m or N.
@@ -87,7 +93,8 @@ pub(in crate::io) enum DriveTable {
 
 /// How a drive on all joints of a robot turns commands into forces: as one of an actuator, joint by joint, or by computed
 /// torque.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum RobotDriveTable {
     /// The command is the force, N m or N.
@@ -109,11 +116,12 @@ pub(in crate::io) enum RobotDriveTable {
 /// either. The base is fixed, all joints have one coordinate or follow others, and all that is joined to the robot belongs to
 /// robots with the same drive. Every solver takes it; implicit ones take the law at the end of the step. Parameters of
 /// fits and designs are ω² and 2 ζ ω, `joints.NAME.computed_torque.stiffness` and `damping`, of any of its joints.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ComputedTorqueTable {
     /// The natural frequency ω: after a step of the command a critically damped joint is within 5 % of it after 4.7/ω.
-    #[schemars(extend("x-unit" = "rad/s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s")))]
     pub natural_frequency: f64,
     /// The damping ratio ζ: below 1 a joint overshoots its command.
     #[serde(default = "one")]
@@ -121,29 +129,32 @@ pub(in crate::io) struct ComputedTorqueTable {
 }
 
 /// Force −damping (v − command).
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct VelocityServoTable {
     /// Force per deviation of the velocity.
-    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m s/rad or N s/m")))]
     pub damping: f64,
 }
 
 /// Force −stiffness (q − command) − damping v.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PositionServoTable {
     /// Force per deviation of the position.
-    #[schemars(extend("x-unit" = "N m/rad or N/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m/rad or N/m")))]
     pub stiffness: f64,
     /// Force per velocity.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m s/rad or N s/m")))]
     pub damping: f64,
 }
 
 /// A joint that an actuator drives; its name alone stands for a ratio of 1 and coordinate 0.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub(in crate::io) struct DrivenJointTable {
     /// Name of the joint (with the prefix of its robot).
@@ -185,8 +196,9 @@ impl<'de> Deserialize<'de> for DrivenJointTable {
 }
 
 /// The command of an actuator: a constant number, or values over time.
-#[derive(Debug, JsonSchema)]
-#[schemars(untagged)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(untagged))]
 pub(in crate::io) enum CommandTable {
     /// A constant number.
     Constant(f64),
@@ -195,11 +207,12 @@ pub(in crate::io) enum CommandTable {
 }
 
 /// Values over time. Before the first and after the last knot the value at that knot holds.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct KnotsTable {
     /// Times of the knots, increasing.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub times: Vec<f64>,
     /// The value at each knot.
     pub values: Vec<f64>,
@@ -209,7 +222,8 @@ pub(in crate::io) struct KnotsTable {
 }
 
 /// The interpolation of values between knots. Each step has the value at its middle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum InterpolationTable {
     /// Each value is held until the next knot.

@@ -1,6 +1,7 @@
 //! The schema of controllers in scene files, and in the files that `isobar optimize` writes. As in
 //! [`crate::io::scene::schema`], only the form is checked.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ use crate::io::strict::Exactly;
 
 /// A feedback controller, `[[controllers]]`. Its commands are added to those of the actuators' own tables and of
 /// other controllers.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ControllerTable {
     /// Its name. No other controller may have the same. Problem files name its parameters by it:
@@ -17,16 +19,16 @@ pub(in crate::io) struct ControllerTable {
     pub name: String,
     /// Time from one sample to the next, a whole number of steps.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-unit" = "s", "x-default" = "a step"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "a step")))]
     pub period: Option<f64>,
     /// Time from a sample to when its commands act, a whole number of steps. Until the first ones act, the
     /// controller adds nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub delay: f64,
     /// Errors of what it observes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub noise: Option<NoiseTable>,
     /// The law by which it commands.
     pub law: LawTable,
@@ -46,7 +48,8 @@ fn one() -> f64 {
 
 /// Standard deviations of normally distributed errors of sensors, by what they measure. Each sample has errors of
 /// its own.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct NoiseTable {
     /// Seed of the random numbers; members of an ensemble have seeds of their own, made from it.
@@ -54,24 +57,25 @@ pub(in crate::io) struct NoiseTable {
     pub seed: u64,
     /// Of positions and rotations.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m or rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m or rad")))]
     pub position: f64,
     /// Of velocities, those of slip included.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m/s or rad/s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s or rad/s")))]
     pub velocity: f64,
     /// Of forces.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub force: f64,
     /// Of areas.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m²"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m²")))]
     pub area: f64,
 }
 
 /// The law of a controller.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum LawTable {
     /// A timetable: commands over time, whatever happens.
@@ -90,7 +94,8 @@ pub(in crate::io) enum LawTable {
 }
 
 /// An actuator that a controller commands: its name, or a table with the factor of the command.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged, expecting = "must be the name of an actuator, or { actuator = NAME, ratio = … }")]
 pub(in crate::io) enum CommandedTable {
     /// Its name.
@@ -100,7 +105,8 @@ pub(in crate::io) enum CommandedTable {
 }
 
 /// An actuator and the factor of the command.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct CommandedActuatorTable {
     /// Name of the actuator.
@@ -111,13 +117,14 @@ pub(in crate::io) struct CommandedActuatorTable {
 }
 
 /// Commands by knots. Parameters: `values`.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct KnotsLawTable {
     /// Names of the actuators.
     pub actuators: Vec<String>,
     /// Times of the knots, increasing.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub times: Vec<f64>,
     /// The interpolation between the knots.
     #[serde(default)]
@@ -128,7 +135,8 @@ pub(in crate::io) struct KnotsLawTable {
 
 /// The command proportional · e + integral · ∫ e dt − derivative · rate, with e = target − measured. Exactly one of
 /// `joint`, `position` and `rotation` is given. Parameters: `proportional`, `integral`, `derivative`, `target`.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PidTable {
     /// The actuators.
@@ -156,12 +164,13 @@ pub(in crate::io) struct PidTable {
     pub target: Vec<f64>,
     /// Times of the target, which is linear in between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-unit" = "s", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "none")))]
     pub target_times: Vec<f64>,
 }
 
 /// A coordinate of a joint whose configuration is a sum of moves.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MeasuredJointTable {
     /// Name of the joint (with the prefix of its robot).
@@ -172,21 +181,23 @@ pub(in crate::io) struct MeasuredJointTable {
 }
 
 /// A body and an axis.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MeasuredBodyTable {
     /// Its name.
     pub body: String,
     /// Name of the body that it is seen from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "the world"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub relative_to: Option<String>,
     /// The axis, in W or in the frame of the other body.
     pub axis: Exactly<f64, 3>,
 }
 
 /// Two bodies in contact.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct FeltContactTable {
     /// The body that feels it, such as a finger.
@@ -199,7 +210,8 @@ pub(in crate::io) struct FeltContactTable {
 /// e = a − F. F is the mean over the contacts of the pressure integrated over each; r is what slip has raised,
 /// r' = gain · slip − release · r. Parameters: `set_point`, `proportional`, `integral`, `feedforward`, and with `slip`
 /// `slip.gain`, `slip.release`.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct GripForceTable {
     /// The actuators.
@@ -207,31 +219,32 @@ pub(in crate::io) struct GripForceTable {
     /// The contacts whose force is measured, at least one.
     pub contacts: Vec<FeltContactTable>,
     /// The force that is aimed at: a number, or one for each of `set_point_times`.
-    #[schemars(extend("x-unit" = "N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub set_point: SetPointTable,
     /// Times of the set point, which is linear in between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-unit" = "s", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "none")))]
     pub set_point_times: Vec<f64>,
     /// Command per error.
-    #[schemars(extend("x-unit" = "1/N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "1/N")))]
     pub proportional: f64,
     /// Command per integral of the error.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "1/(N s)"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "1/(N s)")))]
     pub integral: f64,
     /// Command per force that is aimed at: 1 where the command is a force.
     #[serde(default, skip_serializing_if = "is_zero")]
-    #[schemars(extend("x-unit" = "1/N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "1/N")))]
     pub feedforward: f64,
     /// How slip raises the set point.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "it does not"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "it does not")))]
     pub slip: Option<SlipTable>,
 }
 
 /// A set point.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged, expecting = "must be a number, or a list of numbers")]
 pub(in crate::io) enum SetPointTable {
     /// The same at all times.
@@ -260,28 +273,29 @@ impl SetPointTable {
 
 /// How slip raises something, r' = gain · slip − release · r. The slip of a contact is
 /// (√(v² + threshold²) − threshold) F / (F + force), with the slip velocity v and the normal force F.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SlipTable {
     /// What a length of slip raises it by.
-    #[schemars(extend("x-unit" = "N/m, or command/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N/m, or command/m")))]
     pub gain: f64,
     /// The rate at which it falls again.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "1/s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "1/s")))]
     pub release: f64,
     /// The slip velocity below which creep counts little.
     #[serde(default = "slip_threshold")]
-    #[schemars(extend("x-unit" = "m/s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s")))]
     pub threshold: f64,
     /// The normal force below which slip counts little.
     #[serde(default = "slip_force")]
-    #[schemars(extend("x-unit" = "N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub force: f64,
     /// The time from which on slip counts, such as when a hand begins to lift. While it closes, what it pushes into its
     /// middle slides along its pads.
     #[serde(default, skip_serializing_if = "is_zero")]
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub from: f64,
 }
 
@@ -294,7 +308,8 @@ fn slip_force() -> f64 {
 }
 
 /// A command that slip raises. Parameters: `slip.gain`, `slip.release`.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SlipReflexTable {
     /// The actuators.
@@ -307,35 +322,37 @@ pub(in crate::io) struct SlipReflexTable {
 
 /// Commands by knots, whose values are decided one after the other from the state: those of the file, plus gains times
 /// the deviation from the state of the file and the changes of the knots before, within bounds. It has no parameters.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct LinearFeedbackTable {
     /// Names of the actuators.
     pub actuators: Vec<String>,
     /// Times of the knots, increasing.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub times: Vec<f64>,
     /// The interpolation between the knots.
     #[serde(default)]
     pub interpolation: InterpolationTable,
     /// Smallest command of each actuator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-default" = "no bounds"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "no bounds")))]
     pub lower: Vec<f64>,
     /// Largest command of each actuator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-default" = "no bounds"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "no bounds")))]
     pub upper: Vec<f64>,
     /// A stage for each knot.
     pub stages: Vec<FeedbackStageTable>,
 }
 
 /// When the values at a knot are decided, and how.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct FeedbackStageTable {
     /// The time.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub time: f64,
     /// The nominal state: of each free body its orientation as a quaternion w, x, y, z, its position, angular velocity
     /// and velocity, all in W; then the joints' configuration and velocity.
@@ -350,7 +367,8 @@ pub(in crate::io) struct FeedbackStageTable {
 
 /// Two layers: u = scale · (W₂ tanh(W₁ x + b₁) + b₂). Parameters: `hidden_weights`, `hidden_offsets`, `output_weights`,
 /// `output_offsets`.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct NeuralNetworkTable {
     /// What it sees, at least one.
@@ -361,19 +379,19 @@ pub(in crate::io) struct NeuralNetworkTable {
     pub hidden: usize,
     /// W₁, row by row: for each hidden unit a number for each number that it sees.
     #[serde(default)]
-    #[schemars(extend("x-default" = "small random numbers"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "small random numbers")))]
     pub hidden_weights: Vec<f64>,
     /// b₁, a number for each hidden unit.
     #[serde(default)]
-    #[schemars(extend("x-default" = "zeros"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "zeros")))]
     pub hidden_offsets: Vec<f64>,
     /// W₂, row by row: for each output a number for each hidden unit.
     #[serde(default)]
-    #[schemars(extend("x-default" = "zeros"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "zeros")))]
     pub output_weights: Vec<f64>,
     /// b₂, a number for each output.
     #[serde(default)]
-    #[schemars(extend("x-default" = "zeros"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "zeros")))]
     pub output_offsets: Vec<f64>,
     /// Seed of the random numbers.
     #[serde(default)]
@@ -381,7 +399,8 @@ pub(in crate::io) struct NeuralNetworkTable {
 }
 
 /// What a network sees: exactly one quantity, from `joint_position` to `slip_velocity`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::io) struct NetworkInputTable {
     /// A coordinate of a joint, rad or m.
@@ -422,24 +441,26 @@ pub(in crate::io) struct NetworkInputTable {
     pub offset: f64,
     /// What it is then divided by.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = 1.0))]
+    #[cfg_attr(test, schemars(extend("default" = 1.0)))]
     pub scale: Option<f64>,
 }
 
 /// A body, seen from another one.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SeenBodyTable {
     /// Its name.
     pub body: String,
     /// Name of the other body.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "the world"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub relative_to: Option<String>,
 }
 
 /// A command of a network.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct NetworkOutputTable {
     /// The actuators.

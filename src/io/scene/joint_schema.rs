@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::io::scene::actuator_schema::{CommandTable, RobotDriveTable};
 use crate::io::strict::{Exactly, map_without_duplicates};
+#[cfg(test)]
 use crate::multibody::tree::{JointLimits, STICTION_VELOCITY};
 
 /// How a joint moves, with its coordinates in the order of `position` and `velocity`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum JointType {
     /// The joint does not move.
@@ -37,78 +40,80 @@ pub(in crate::io) enum JointType {
 ///
 /// In trajectories its coordinates are called `NAME.q` and `NAME.v`, or `NAME.q[0]`, … if there are
 /// several.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct JointTable {
     /// How it moves.
     #[serde(rename = "type")]
     pub kind: JointType,
     /// Its name. No other joint may have the same.
-    #[schemars(extend("x-default" = "the body's name"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the body's name")))]
     pub name: Option<String>,
     /// The body or robot link that carries the joint. A body must be `fixed` or have a joint too.
-    #[schemars(extend("x-default" = "the world"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub parent: Option<String>,
     /// Direction in the joint's frame, of any length. Needed by revolute and prismatic joints, not
     /// allowed for others.
     pub axis: Option<Exactly<f64, 3>>,
     /// Position of the joint's frame in the parent's.
-    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub translation: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
     /// Orientation in the parent's frame: angles of roll, pitch and yaw.
-    #[schemars(extend("x-unit" = "rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
     /// Coordinates at the start.
-    #[schemars(extend("x-unit" = "rad or m", "x-default" = "0, no rotation"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m", "x-default" = "0, no rotation")))]
     pub position: Option<Coordinates>,
     /// Velocities at the start.
-    #[schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "0"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "0")))]
     pub velocity: Option<Coordinates>,
     /// Least position. Like all the following fields except `damping` and `rotor_inertia`, it is allowed
     /// for revolute and prismatic joints only.
-    #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m", "x-default" = "none")))]
     pub lower: Option<f64>,
     /// Largest position.
-    #[schemars(extend("x-unit" = "rad or m", "x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m", "x-default" = "none")))]
     pub upper: Option<f64>,
     /// Stiffness of the compliant stops at both ends of the range.
-    #[schemars(extend("x-unit" = "N m/rad or N/m", "default" = JointLimits::default().stiffness))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m/rad or N/m", "default" = JointLimits::default().stiffness)))]
     pub stop_stiffness: Option<f64>,
     /// Hunt–Crossley dissipation of the stops.
-    #[schemars(extend("x-unit" = "s/rad or s/m", "default" = JointLimits::default().dissipation))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s/rad or s/m", "default" = JointLimits::default().dissipation)))]
     pub stop_dissipation: Option<f64>,
     /// Viscous damping of each coordinate.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "N m s/rad or N s/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m s/rad or N s/m")))]
     pub damping: f64,
     /// Coulomb friction: the joint resists sliding with the force −friction v/√(v² + stiction_velocity²).
     #[serde(default)]
-    #[schemars(extend("x-unit" = "N m or N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m or N")))]
     pub friction: f64,
     /// The velocity at which the friction is regularized. Where less than the friction pulls at the joint, it
     /// creeps at about this speed.
-    #[schemars(extend("x-unit" = "rad/s or m/s", "default" = STICTION_VELOCITY))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s or m/s", "default" = STICTION_VELOCITY)))]
     pub stiction_velocity: Option<f64>,
     /// Inertia of the drive's rotor as seen at the joint; it is added for each coordinate.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "kg m² or kg"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "kg m² or kg")))]
     pub rotor_inertia: f64,
     /// A linear spring on the position.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub spring: Option<SpringTable>,
     /// Another joint that this one follows. Then it has no coordinate of its own: its damping, friction, rotor
     /// and spring act at the other joint, and `position`, `velocity`, `lower` and `upper` are given there.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub mimic: Option<MimicTable>,
 }
 
 /// How a joint follows another, as fingers of grippers do: its position is multiplier × q + offset, with the
 /// position q of the other. Both have one coordinate.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MimicTable {
     /// Name of the joint that is followed (with the prefix of its robot). It may follow another in turn.
@@ -118,7 +123,7 @@ pub(in crate::io) struct MimicTable {
     pub multiplier: f64,
     /// The position where the other joint is at 0.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "rad or m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m")))]
     pub offset: f64,
 }
 
@@ -127,20 +132,22 @@ fn one() -> f64 {
 }
 
 /// A linear spring on a joint's position.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SpringTable {
     /// Stiffness.
-    #[schemars(extend("x-unit" = "N m/rad or N/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m/rad or N/m")))]
     pub stiffness: f64,
     /// Position without force.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "rad or m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m")))]
     pub rest: f64,
 }
 
 /// How a robot's root link is connected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum BaseTable {
     /// The root link does not move relative to the world or its `parent`.
@@ -157,7 +164,8 @@ pub(in crate::io) enum BaseTable {
 /// as versions from 1.5 on have them. What it says of contact is not used: materials are those of the scene.
 ///
 /// A link can touch other bodies, with its `collision` elements, only if `materials` names it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RobotTable {
     /// The file, relative to the scene: an SDF file if its name ends in `.sdf`, else a URDF file.
@@ -174,48 +182,48 @@ pub(in crate::io) struct RobotTable {
     pub base: BaseTable,
     /// The body, or the link of another robot (with its prefix), that the base is mounted on. Not
     /// allowed with a free base.
-    #[schemars(extend("x-default" = "the world"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub parent: Option<String>,
     /// Position of the base in its parent's frame: of the root link, or of the model's frame of an SDF file.
-    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub translation: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
     /// Orientation in the parent's frame: angles of roll, pitch and yaw.
-    #[schemars(extend("x-unit" = "rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
     /// Initial coordinates of joints, by their names in its file. Those of all other joints are 0, but for
     /// joints that mimic others.
     #[serde(default, deserialize_with = "map_without_duplicates")]
-    #[schemars(extend("x-unit" = "rad or m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m")))]
     pub positions: BTreeMap<String, Coordinates>,
     /// Initial velocities of joints, by their names in its file. Those of all other joints are 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
-    #[schemars(extend("x-unit" = "rad/s or m/s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s or m/s")))]
     pub velocities: BTreeMap<String, Coordinates>,
     /// The Coulomb friction of each of its joints with one coordinate, instead of what its file says: some files have more
     /// there than their drives' effort, and nothing moves.
-    #[schemars(extend("x-unit" = "N m or N", "x-default" = "that of the file"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m or N", "x-default" = "that of the file")))]
     pub joint_friction: Option<f64>,
     /// The material of each link that can touch other bodies, by the link's name in its file: the
     /// name of a material, or `rigid`.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
     /// Resolution of the primitive shapes of its links.
-    #[schemars(extend("x-unit" = "m", "x-default" = "that of each shape"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "that of each shape")))]
     pub resolution: Option<f64>,
     /// Whether links of the robot touch each other.
     #[serde(default = "yes")]
     pub self_contact: bool,
     /// An SRDF file, relative to the scene. Pairs of links in its `disable_collisions` elements do not touch
     /// each other; nothing else of it is read.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub srdf: Option<PathBuf>,
     /// A drive on every joint with one coordinate that follows no other and that no table of `actuators` drives:
     /// an actuator each, with the name of the joint and, but for `computed_torque`, its effort in the file.
-    #[schemars(extend("x-default" = "none"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub drive: Option<RobotDriveTable>,
     /// Whether the robot's drives carry its weight, as controllers of arms do: gravity does not act on its links, and
     /// the force that this takes is not counted in limits of effort. What it holds has its weight. Not allowed
@@ -240,8 +248,9 @@ fn yes() -> bool {
 }
 
 /// One number, or as many as the joint has coordinates.
-#[derive(Clone, Debug, PartialEq, JsonSchema)]
-#[schemars(untagged)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(untagged))]
 pub(in crate::io) enum Coordinates {
     /// Of a joint with one coordinate.
     One(f64),

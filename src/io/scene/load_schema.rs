@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -12,22 +13,23 @@ use crate::multibody::LoadFrame;
 
 /// A force and a torque on a free body over time, `[[loads]]`; at least one of the two. Explicit steps have their values at
 /// the time of each stage, all others (Radau's aside) those at their beginning.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct LoadTable {
     /// Its name, by which fits find its values. No other load may have the same.
-    #[schemars(extend("x-default" = "`loads[INDEX]`, counted from 0"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "`loads[INDEX]`, counted from 0")))]
     pub name: Option<String>,
     /// Name of the body, which moves freely.
     pub body: String,
     /// The force: three numbers, or a table that says how they change over time.
-    #[schemars(extend("x-unit" = "N"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub force: Option<LoadValueTable>,
     /// The torque, as the force.
-    #[schemars(extend("x-unit" = "N m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "N m")))]
     pub torque: Option<LoadValueTable>,
     /// Where the force acts, in the body's frame.
-    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub point: Option<Exactly<f64, 3>>,
     /// The axes of force and torque.
     #[serde(default)]
@@ -35,7 +37,8 @@ pub(in crate::io) struct LoadTable {
 }
 
 /// The axes that loads are given in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum LoadFrameTable {
     /// Those of W: the load keeps its direction as the body turns.
@@ -55,8 +58,9 @@ impl LoadFrameTable {
 }
 
 /// The value of a load: constant, or over time.
-#[derive(Debug, JsonSchema)]
-#[schemars(untagged)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(untagged))]
 pub(in crate::io) enum LoadValueTable {
     /// Three constant numbers.
     Constant(Exactly<f64, 3>),
@@ -66,35 +70,37 @@ pub(in crate::io) enum LoadValueTable {
 
 /// A load over time, in one of three ways: `times` and `values`; a `file` with both; or a `period`, with which it is
 /// mean + sine sin(2π t/T) + cosine cos(2π t/T). Before the first and after the last of its times the value there holds.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct LoadHistoryTable {
     /// Times, increasing.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub times: Option<Vec<f64>>,
     /// The value at each time.
     pub values: Option<Vec<Exactly<f64, 3>>>,
     /// A CSV file with a line of names and then lines of four numbers: time in s, increasing, and the value along x, y and z.
     pub file: Option<String>,
     /// The values between times.
-    #[schemars(extend("default" = "hold"))]
+    #[cfg_attr(test, schemars(extend("default" = "hold")))]
     pub interpolation: Option<LoadInterpolationTable>,
     /// The period T.
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub period: Option<f64>,
     /// With a period, the mean.
-    #[schemars(extend("default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("default" = [0, 0, 0])))]
     pub mean: Option<Exactly<f64, 3>>,
     /// With a period, the amplitude of the sine.
-    #[schemars(extend("default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("default" = [0, 0, 0])))]
     pub sine: Option<Exactly<f64, 3>>,
     /// With a period, the amplitude of the cosine.
-    #[schemars(extend("default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("default" = [0, 0, 0])))]
     pub cosine: Option<Exactly<f64, 3>>,
 }
 
 /// The interpolation of loads between times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum LoadInterpolationTable {
     /// Each value is held until the next time.

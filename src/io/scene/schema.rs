@@ -6,18 +6,20 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::contact::{
-    ContactSettings, DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation,
-};
+#[cfg(test)]
+use crate::contact::ContactSettings;
+use crate::contact::{DissipationModel, FaceFilter, FrictionRegularization, SurfaceRepresentation};
 use crate::io::scene::actuator_schema::ActuatorTable;
 use crate::io::scene::controller_schema::ControllerTable;
 use crate::io::scene::joint_schema::{JointTable, RobotTable};
 use crate::io::scene::load_schema::LoadTable;
 use crate::io::scene::shape_schema::GeometryTable;
 use crate::io::strict::{Exactly, map_without_duplicates};
+#[cfg(test)]
 use crate::step::SolverTolerance;
 
 /// A scene says which bodies there are, how they move and what they are made of. It is a TOML or
@@ -30,12 +32,13 @@ use crate::step::SolverTolerance;
 /// connects or that move as one, the links of a robot with `self_contact = false`, and the pairs in
 /// `contact.excluded_pairs`. Of two geometries that can touch at least one must be compliant, except with the solvers
 /// `lcp`, `ncp` and `ecp`, and at most one may be a half-space.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SceneTable {
     /// Acceleration of gravity in W.
     #[serde(default = "standard_gravity")]
-    #[schemars(extend("x-unit" = "m/s²"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s²")))]
     pub gravity: Exactly<f64, 3>,
     /// Materials by name.
     #[serde(default, deserialize_with = "map_without_duplicates")]
@@ -79,43 +82,45 @@ fn standard_gravity() -> Exactly<f64, 3> {
 /// Modulus and dissipation of a rigid geometry are not used: the pair has those of the compliant
 /// geometry. The friction of a rigid geometry is used; a rigid geometry without a material takes the
 /// friction of whatever it touches.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MaterialTable {
     /// Hydroelastic modulus: the pressure where the extent is 1, in the middle of a body, or what a geometry's
     /// pressure law is multiplied with. Needed by compliant geometries.
-    #[schemars(extend("x-unit" = "Pa"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "Pa")))]
     pub hydroelastic_modulus: Option<f64>,
     /// Hunt–Crossley dissipation d: the pressure is multiplied by (1 − d v)₊ where the bodies separate
     /// with velocity v. With `contact.dissipation_model = "strain_rate"` it is χ in s. The solver `sap`
     /// does not use it.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "s/m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s/m")))]
     pub dissipation: f64,
     /// Relaxation time of linear (Kelvin–Voigt) dissipation; used by the solver `sap` alone.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub relaxation_time: f64,
     /// Coefficient of static and dynamic friction, instead of `static_friction` and `dynamic_friction`.
-    #[schemars(extend("x-default" = "0"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "0")))]
     pub friction: Option<f64>,
     /// Coefficient of static friction, not below the coefficient of dynamic friction. Friction falls from
     /// the static to the dynamic coefficient around a slip velocity of 10 times `stiction_velocity`. Steps of
     /// implicit solvers take the coefficient from the slip velocity before the step.
-    #[schemars(extend("x-default" = "`dynamic_friction`"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "`dynamic_friction`")))]
     pub static_friction: Option<f64>,
     /// Coefficient of dynamic friction. The solvers `lcp`, `ncp` and `ecp` use it alone.
-    #[schemars(extend("x-default" = "`static_friction`"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "`static_friction`")))]
     pub dynamic_friction: Option<f64>,
     /// Semi-axes e_t, e_o (both 1) and e_r (m) of the friction ellipsoid of the solver `ecp`: force p_t, p_o along two
     /// tangents and moment p_r about the normal satisfy (p_t/e_t)² + (p_o/e_o)² + (p_r/e_r)² ≤ (μ p_n)². Combined as
     /// coefficients of friction are.
-    #[schemars(extend("default" = [1, 1, 0]))]
+    #[cfg_attr(test, schemars(extend("default" = [1, 1, 0])))]
     pub friction_ellipsoid: Option<Exactly<f64, 3>>,
 }
 
 /// The method of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SolverKind {
@@ -177,7 +182,8 @@ impl SolverKind {
 }
 
 /// How a scene is simulated: the table `[solver]`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SolverTable {
     /// The method of a step.
@@ -186,21 +192,21 @@ pub(in crate::io) struct SolverTable {
     /// Length of a step: the interval at which commands may change and states are written. With `accuracy` it is
     /// the longest one.
     #[serde(default = "default_time_step")]
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub time_step: f64,
     /// How far a point of a body may be off after each of the substeps that a step is then made of: they
     /// are as short as that asks for. Without it a step is taken at once. Not for `semi_implicit_euler` and
     /// `rk4`.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub accuracy: Option<f64>,
     /// With `accuracy`, the order of implicit steps: 1, or 2 by extrapolation.
-    #[schemars(extend("default" = 2))]
+    #[cfg_attr(test, schemars(extend("default" = 2)))]
     pub order: Option<u8>,
     /// Largest residual of the balance of momentum after an implicit step, relative to its terms.
-    #[schemars(extend("default" = SolverTolerance::default().relative))]
+    #[cfg_attr(test, schemars(extend("default" = SolverTolerance::default().relative)))]
     pub relative_tolerance: Option<f64>,
     /// Most iterations of an implicit step.
-    #[schemars(extend("default" = SolverTolerance::default().max_iterations))]
+    #[cfg_attr(test, schemars(extend("default" = SolverTolerance::default().max_iterations)))]
     pub max_iterations: Option<usize>,
 }
 
@@ -222,34 +228,35 @@ impl Default for SolverTable {
 }
 
 /// How contact is computed, and between which bodies: the table `[contact]`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ContactTable {
     /// How the contact surface is cut into faces.
-    #[schemars(extend("default" = ContactSettings::default().surface))]
+    #[cfg_attr(test, schemars(extend("default" = ContactSettings::default().surface)))]
     pub surface: Option<SurfaceRepresentation>,
     /// Which faces count.
-    #[schemars(extend("default" = ContactSettings::default().face_filter))]
+    #[cfg_attr(test, schemars(extend("default" = ContactSettings::default().face_filter)))]
     pub face_filter: Option<FaceFilter>,
     /// How the pressure depends on the rate of approach.
-    #[schemars(extend("default" = ContactSettings::default().dissipation_model))]
+    #[cfg_attr(test, schemars(extend("default" = ContactSettings::default().dissipation_model)))]
     pub dissipation_model: Option<DissipationModel>,
     /// Half-width of the smooth positive part in the dissipation factor, in units of that factor;
     /// 0 is the exact positive part. Explicit solvers only.
-    #[schemars(extend("default" = ContactSettings::default().positive_part_width))]
+    #[cfg_attr(test, schemars(extend("default" = ContactSettings::default().positive_part_width)))]
     pub positive_part_width: Option<f64>,
     /// How friction depends on the slip velocity. Implicit solvers have `smooth` alone.
-    #[schemars(extend("default" = ContactSettings::default().friction_regularization))]
+    #[cfg_attr(test, schemars(extend("default" = ContactSettings::default().friction_regularization)))]
     pub friction_regularization: Option<FrictionRegularization>,
     /// Stiction velocity v_s, at which friction reaches nearly its full value. A body that should stick
     /// creeps at a fraction of it.
-    #[schemars(extend("x-unit" = "m/s", "default" = ContactSettings::default().stiction_velocity))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s", "default" = ContactSettings::default().stiction_velocity)))]
     pub stiction_velocity: Option<f64>,
     /// Bristle length ℓ. With it friction at rest follows a deflection instead of a velocity, and what sticks stays
     /// where it is: it gives by about ℓ as its load comes, and creeps no more. The stiction velocity v_s damps
     /// it over the time ℓ/v_s. 1e-6 is good. For the solver `lagged` alone, with or without `accuracy`; the state
     /// then has six numbers more for each pair of geometries that can touch.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub bristle_length: Option<f64>,
     /// Degree of polynomial that the quadrature on triangles integrates exactly, 1 to 5. The default is 1 for the implicit
     /// solvers (one point a triangle) and 2 for the others, and between coarse meshes (both have a triangle above a 25th of
@@ -259,7 +266,7 @@ pub(in crate::io) struct ContactTable {
     /// continues below zero outside of the surface, and a smooth part of it acts, so that forces and
     /// gradients begin before bodies touch. It helps optimizations whose bodies start apart.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub skirt: f64,
     /// Pairs of names of bodies (or links of robots) that do not touch each other.
     #[serde(default)]
@@ -274,7 +281,8 @@ pub(in crate::io) struct ContactTable {
 /// mass and inertia, unless `inertia` is given. Skirts and rigidity do not change the mass properties.
 ///
 /// The orientation is given by at most one of `quaternion_wxyz`, `rpy` and `rotation_matrix`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct BodyTable {
     /// Its name. No other body and no link of a robot may have the same.
@@ -285,32 +293,32 @@ pub(in crate::io) struct BodyTable {
     /// The joint that carries it.
     pub joint: Option<JointTable>,
     /// Position of its frame in W.
-    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub translation: Option<Exactly<f64, 3>>,
     /// Orientation in W: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
     /// Orientation in W: angles of roll, pitch and yaw; R = R_z(yaw) R_y(pitch) R_x(roll).
-    #[schemars(extend("x-unit" = "rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in W: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
     /// Velocity of its frame's origin in W at the start.
-    #[schemars(extend("x-unit" = "m/s", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s", "default" = [0, 0, 0])))]
     pub linear_velocity: Option<Exactly<f64, 3>>,
     /// Angular velocity in W at the start.
-    #[schemars(extend("x-unit" = "rad/s", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s", "default" = [0, 0, 0])))]
     pub angular_velocity: Option<Exactly<f64, 3>>,
     /// Mass.
-    #[schemars(extend("x-unit" = "kg"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "kg")))]
     pub mass: Option<f64>,
     /// Mass per volume of its geometries, instead of the mass. Volumes that overlap count twice.
-    #[schemars(extend("x-unit" = "kg/m³"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "kg/m³")))]
     pub density: Option<f64>,
     /// Inertia about the centre of mass in the axes of the body's frame, row by row.
-    #[schemars(extend("x-unit" = "kg m²", "x-default" = "of the geometries"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "kg m²", "x-default" = "of the geometries")))]
     pub inertia: Option<Exactly<Exactly<f64, 3>, 3>>,
     /// Centre of mass in the body's frame. Allowed only together with `inertia`.
-    #[schemars(extend("x-unit" = "m", "x-default" = "of the geometries"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "of the geometries")))]
     pub center_of_mass: Option<Exactly<f64, 3>>,
     /// The geometries with which the body touches others. At least one is needed unless the body has a
     /// joint.

@@ -1,10 +1,12 @@
 //! The schema of geometries in scene files. As in [`crate::io::scene::schema`], only the form is
 //! checked.
 
+#[cfg(test)]
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -20,18 +22,19 @@ pub(in crate::io) const DEFAULT_RESOLUTION: f64 = 0.25;
 ///
 /// Compliant geometries (the default) have a pressure that grows from 0 at the surface to the material's
 /// modulus inside, where the extent is 1, by `pressure_law` in between. Rigid geometries have no pressure field.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct GeometryTable {
     /// The shape.
     pub shape: ShapeTable,
     /// Position of its frame in the body's.
-    #[schemars(extend("x-unit" = "m", "default" = [0, 0, 0]))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub translation: Option<Exactly<f64, 3>>,
     /// Orientation in the body's frame: a unit quaternion w, x, y, z.
     pub quaternion_wxyz: Option<Exactly<f64, 4>>,
     /// Orientation in the body's frame: angles of roll, pitch and yaw.
-    #[schemars(extend("x-unit" = "rad"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the body's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
@@ -41,7 +44,7 @@ pub(in crate::io) struct GeometryTable {
     #[serde(default)]
     pub rigid: bool,
     /// How the pressure grows with the extent. Not allowed for rigid geometries; half-spaces have `"linear"` alone.
-    #[schemars(extend("default" = "linear"))]
+    #[cfg_attr(test, schemars(extend("default" = "linear")))]
     pub pressure_law: Option<PressureLawTable>,
 }
 
@@ -57,7 +60,8 @@ pub(in crate::io) struct GeometryTable {
 ///
 /// By default there are as many layers as it takes for the pressure to miss the law by at most 5 % of itself where the extent
 /// is at least a tenth of the largest, 16 at most: 9 for the exponent 1.5, 15 for 2, 16 for 3, 6 for 0.5.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum PressureLawTable {
     /// f(ε) = ε: the pressure is proportional to the extent.
@@ -69,33 +73,36 @@ pub(in crate::io) enum PressureLawTable {
 }
 
 /// A pressure law f(ε) = ε^exponent. Above 1 the body stiffens as it is pressed, below 1 it softens.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PowerLawTable {
     /// The exponent, positive.
     pub exponent: f64,
     /// Number of layers that the mesh is cut into, 1 to 64.
-    #[schemars(extend("x-default" = "for a miss of 5 %"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "for a miss of 5 %")))]
     pub layers: Option<usize>,
 }
 
 /// A pressure law by points, with a monotone curve between them whose slope is continuous, and straight beyond the last
 /// one: for measured curves, and for soft bodies with a stiff core, such as `points = [[0.0, 0.0], [0.7, 0.3], [1.0, 5.0]]`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct PointsLawTable {
     /// The points, each an extent ε and the value f there, the pressure in units of the modulus. The first is [0, 0], both
     /// numbers grow from point to point, and the last extent is at least 1. The last value may be any.
     pub points: Vec<Exactly<f64, 2>>,
     /// Number of layers that the mesh is cut into, 1 to 64.
-    #[schemars(extend("x-default" = "for a miss of 5 %"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "for a miss of 5 %")))]
     pub layers: Option<usize>,
 }
 
 /// A shape: a table with exactly one of these, such as `{ sphere = { radius = 0.05 } }`.
 ///
 /// Meshes of primitives are generated. `resolution` is the length of the mesh edges that follow a curve.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::io) enum ShapeTable {
     /// A ball around its frame's origin.
@@ -127,116 +134,124 @@ pub(in crate::io) enum ShapeTable {
 }
 
 /// The default resolution of a primitive, in words.
+#[cfg(test)]
 fn resolution_of(length: &str) -> String {
     format!("{DEFAULT_RESOLUTION} of {length}")
 }
 
 /// A ball around its frame's origin.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SphereTable {
     /// Radius.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub radius: f64,
     /// Length of the mesh's edges.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
 }
 
 /// A box around its frame's origin.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct BoxTable {
     /// Lengths of the edges along x, y and z.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub size: Exactly<f64, 3>,
     /// Not used: a box has no curve to resolve, and its mesh is the same for any resolution.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the shortest edge")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the shortest edge"))))]
     pub resolution: Option<f64>,
 }
 
 /// A cylinder around its frame's origin, its axis along z.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct CylinderTable {
     /// Radius.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub radius: f64,
     /// Length along z.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub length: f64,
     /// Length of the mesh's edges.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
 }
 
 /// A cylinder with half balls at both ends, around its frame's origin, its axis along z.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct CapsuleTable {
     /// Radius.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub radius: f64,
     /// Length along z of the cylinder, without the half balls.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub length: f64,
     /// Length of the mesh's edges.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
 }
 
 /// An ellipsoid around its frame's origin.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct EllipsoidTable {
     /// Semi-axes along x, y and z.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub semi_axes: Exactly<f64, 3>,
     /// Length of the mesh's edges.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the middle semi-axis")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the middle semi-axis"))))]
     pub resolution: Option<f64>,
 }
 
 /// A rigid cone or truncated cone around its frame's origin, its axis along z, half its length above the origin and half below.
 /// With the solvers `ecp`, `lcp` and `ncp` it touches half-spaces and holes as what it is; for all else it is its mesh.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ConeTable {
     /// Radius at the lower end.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub radius: f64,
     /// Radius at the upper end, less than that at the lower one; 0 for a tip.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub top_radius: f64,
     /// Length along z.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub length: f64,
     /// Length of the mesh's edges.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
 }
 
 /// A rigid bolt: a cylinder around its frame's origin, its axis along z, and a cone below it that narrows downward. With the
 /// solvers `ecp`, `lcp` and `ncp` it touches half-spaces and holes as what it is; for all else it is its mesh.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct BoltTable {
     /// Radius of the cylinder.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub radius: f64,
     /// Length along z of the cylinder, without the cone.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub length: f64,
     /// Radius at the lower end of the cone, less than that of the cylinder; 0 for a tip.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub tip_radius: f64,
     /// Length along z of the cone.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub tip_length: f64,
     /// Length of the mesh's edges.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
 }
 
@@ -244,55 +259,58 @@ pub(in crate::io) struct BoltTable {
 /// the solvers `ecp`, `lcp` and `ncp` cylinders, cones and bolts touch it as what it is, and the plate has no end to the sides.
 /// For all else it is its mesh, a round plate of the radius `plate_radius`, which is as thick as the hole is deep, and one radius
 /// thicker below a bottom.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct HoleTable {
     /// Radius of the hole.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub radius: f64,
     /// Depth of its bottom below the face of the plate; or where it passes through, thickness of the plate.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub depth: f64,
     /// Whether the hole passes through the plate.
     #[serde(default)]
     pub through: bool,
     /// Radius of the mouth in the face of the plate, more than that of the hole; needed with `mouth_depth`.
-    #[schemars(extend("x-unit" = "m", "x-default" = "no mouth"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "no mouth")))]
     pub mouth_radius: Option<f64>,
     /// Depth of the mouth, less than that of the hole; needed with `mouth_radius`.
-    #[schemars(extend("x-unit" = "m", "x-default" = "no mouth"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "no mouth")))]
     pub mouth_depth: Option<f64>,
     /// Radius of the plate's mesh, more than that of the mouth.
-    #[schemars(extend("x-unit" = "m", "x-default" = "2.5 radii of the mouth"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "2.5 radii of the mouth")))]
     pub plate_radius: Option<f64>,
     /// Length of the mesh's edges around the mouth.
-    #[schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
 }
 
 /// All of z ≤ 0 in its frame: a floor or a wall.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct HalfSpaceTable {
     /// The depth at which the extent of a compliant half-space reaches 1. Needed if the half-space is
     /// compliant, not used if it is rigid.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub thickness: Option<f64>,
 }
 
 /// A mesh in a file: a closed surface (`.obj`, `.stl`) or a volume (legacy `.vtk`, Gmsh 4.1
 /// `.msh`). A compliant surface is filled with tetrahedra, which must be possible from one inner
 /// point; a rigid volume is its boundary.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct MeshTable {
     /// The file, relative to the scene.
     pub file: PathBuf,
     /// Factor that converts all coordinates to metres: 0.001 for a mesh in millimetres.
-    #[schemars(extend("default" = 1.0))]
+    #[cfg_attr(test, schemars(extend("default" = 1.0)))]
     pub scale: Option<f64>,
     /// Where the extent comes from.
-    #[schemars(extend("default" = "distance"))]
+    #[cfg_attr(test, schemars(extend("default" = "distance")))]
     pub extent: Option<ExtentTable>,
     /// Whether tetrahedra with all four vertices on the boundary, which have no pressure
     /// gradient, are split at their centroids before the extent is computed.
@@ -301,33 +319,35 @@ pub(in crate::io) struct MeshTable {
 }
 
 /// The convex hull of points; exactly one of `file` and `points` is given.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ConvexTable {
     /// A mesh file, relative to the scene, whose vertices are the points.
     pub file: Option<PathBuf>,
     /// The points.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub points: Option<Vec<Exactly<f64, 3>>>,
     /// Factor that converts all coordinates to metres.
-    #[schemars(extend("default" = 1.0))]
+    #[cfg_attr(test, schemars(extend("default" = 1.0)))]
     pub scale: Option<f64>,
     /// Where the extent comes from.
-    #[schemars(extend("default" = "distance"))]
+    #[cfg_attr(test, schemars(extend("default" = "distance")))]
     pub extent: Option<ExtentTable>,
 }
 
 /// A mesh of tetrahedra in the scene itself.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct VolumeMeshTable {
     /// The vertices.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub vertices: Vec<Exactly<f64, 3>>,
     /// Four vertices of each tetrahedron, counted from 0, so that its volume is positive.
     pub tetrahedra: Vec<Exactly<u32, 4>>,
     /// Where the extent comes from.
-    #[schemars(extend("default" = "distance"))]
+    #[cfg_attr(test, schemars(extend("default" = "distance")))]
     pub extent: Option<ExtentTable>,
     /// The same as for a mesh in a file. Not allowed together with an extent that is given by numbers.
     #[serde(default)]
@@ -335,16 +355,17 @@ pub(in crate::io) struct VolumeMeshTable {
 }
 
 /// A closed mesh of triangles in the scene itself.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct SurfaceMeshTable {
     /// The vertices.
-    #[schemars(extend("x-unit" = "m"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub vertices: Vec<Exactly<f64, 3>>,
     /// Three vertices of each triangle, counted from 0, anticlockwise seen from outside.
     pub triangles: Vec<Exactly<u32, 3>>,
     /// Where the extent comes from, once the surface is filled.
-    #[schemars(extend("default" = "distance"))]
+    #[cfg_attr(test, schemars(extend("default" = "distance")))]
     pub extent: Option<ExtentTable>,
 }
 
@@ -360,6 +381,7 @@ pub(in crate::io) enum ExtentTable {
     Given(Vec<f64>),
 }
 
+#[cfg(test)]
 impl JsonSchema for ExtentTable {
     fn schema_name() -> Cow<'static, str> {
         "Extent".into()

@@ -1,10 +1,12 @@
 //! How a fit is solved, and from how many starts.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The method of a fit. Both keep the parameters within their bounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The method of Levenberg and Marquardt.
@@ -15,7 +17,8 @@ pub enum Method {
 }
 
 /// Settings of a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct FitSettings {
     /// The method.
@@ -28,7 +31,7 @@ pub struct FitSettings {
     /// errors, is rarely too large.
     pub cost_tolerance: f64,
     /// Several starts. The best result is kept, and how many came to it is told.
-    #[schemars(extend("x-default" = "one"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "one")))]
     pub starts: FitStarts,
 }
 
@@ -44,9 +47,10 @@ impl Default for FitSettings {
 }
 
 /// Several starts: the start values of the parameters, and others normally distributed around them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(default, deny_unknown_fields)]
-#[schemars(rename = "SeveralStarts")]
+#[cfg_attr(test, schemars(rename = "SeveralStarts"))]
 pub struct FitStarts {
     /// The number of starts, including the start values.
     pub count: usize,

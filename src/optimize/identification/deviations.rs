@@ -1,5 +1,6 @@
 //! What is known of the errors of a recording.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -68,26 +69,27 @@ impl StandardDeviations {
 
 /// How well the scene's initial state is known at the start of a recording: standard deviations of what is estimated
 /// along with the parameters. What has none is exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct StateDeviations {
     /// Of the positions of free bodies.
-    #[schemars(extend("x-unit" = "m", "x-default" = "exact"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "exact")))]
     pub position_sigma: Option<f64>,
     /// Of their orientations, about each axis.
-    #[schemars(extend("x-unit" = "rad", "x-default" = "exact"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad", "x-default" = "exact")))]
     pub orientation_sigma: Option<f64>,
     /// Of their velocities.
-    #[schemars(extend("x-unit" = "m/s", "x-default" = "exact"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m/s", "x-default" = "exact")))]
     pub linear_velocity_sigma: Option<f64>,
     /// Of their angular velocities.
-    #[schemars(extend("x-unit" = "rad/s", "x-default" = "exact"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s", "x-default" = "exact")))]
     pub angular_velocity_sigma: Option<f64>,
     /// Of the positions of joints.
-    #[schemars(extend("x-unit" = "rad or m", "x-default" = "exact"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad or m", "x-default" = "exact")))]
     pub joint_position_sigma: Option<f64>,
     /// Of the velocities of joints.
-    #[schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "exact"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "rad/s or m/s", "x-default" = "exact")))]
     pub joint_velocity_sigma: Option<f64>,
 }
 

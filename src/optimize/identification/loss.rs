@@ -7,6 +7,7 @@
 //! is that of ½ Σ ρ(s).
 
 use nalgebra::{DMatrix, DVector};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,8 @@ pub enum Loss {
 }
 
 /// Which loss an `outlier_limit` is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LossKind {
     /// Residuals of the squared length s count as 2c²(√(1 + s/c²) − 1), with the limit c: large ones by their length.

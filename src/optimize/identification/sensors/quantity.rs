@@ -1,6 +1,7 @@
 //! What a channel of a sensor measures, as a function of the state, in any scalar.
 
 use nalgebra::Vector3;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,7 +16,8 @@ use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialVelocity, rotation_exponential};
 
 /// A quantity that sensors measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuantityKind {
     /// Position of a body's origin in the world, m: three columns.

@@ -1,6 +1,7 @@
 //! Sensors: what they measure, how well, how late.
 
 use nalgebra::Vector3;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +11,8 @@ use crate::optimize::identification::{Loss, LossKind, parameter_path::listed, po
 use crate::scalar::{DualArray, Scalar};
 
 /// A sensor, `[[sensors]]`: quantities that are measured with the same delay. All recordings have its columns.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sensor {
     /// Its name, for parameters such as `sensors.NAME.delay`.
@@ -18,23 +20,24 @@ pub struct Sensor {
     /// By how much later than the motion its samples are: one with the time t is of the motion at t − delay. Before the
     /// start of a motion a straight line in time continues it.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "s"))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub delay: f64,
     /// Where its origin is in the world, for positions that it measures from there.
     #[serde(default)]
-    #[schemars(with = "[f64; 3]", extend("x-unit" = "m", "x-default" = "[0, 0, 0]"))]
+    #[cfg_attr(test, schemars(with = "[f64; 3]", extend("x-unit" = "m", "x-default" = "[0, 0, 0]")))]
     pub position: [f64; 3],
     /// The rotation vector that turns its axes from those of the world: what it measures along axes, positions,
     /// orientations, velocities and forces, is along its own.
     #[serde(default)]
-    #[schemars(with = "[f64; 3]", extend("x-unit" = "rad", "x-default" = "[0, 0, 0]"))]
+    #[cfg_attr(test, schemars(with = "[f64; 3]", extend("x-unit" = "rad", "x-default" = "[0, 0, 0]")))]
     pub rotation: [f64; 3],
     /// What it measures, at least one quantity.
     pub channels: Vec<Channel>,
 }
 
 /// A quantity that a sensor measures.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
     /// What is measured.
@@ -42,12 +45,12 @@ pub struct Channel {
     /// Name of the body, joint or actuator that it is of.
     pub of: String,
     /// Of contact: the name of the other body.
-    #[schemars(extend("x-default" = "all that it touches"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "all that it touches")))]
     pub by: Option<String>,
     /// For `actuator_force` of an actuator that drives several joints: which.
     pub joint: Option<String>,
     /// Names of its columns. Fields are empty where it was not sampled.
-    #[schemars(extend("x-default" = "those in files of `isobar simulate`, such as `ball.px_m`, `left.q` or `ball-table.fx_N`; `NAME.force` of actuators, `ball-table.grip_N`, `ball-table.area_m2`"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "those in files of `isobar simulate`, such as `ball.px_m`, `left.q` or `ball-table.fx_N`; `NAME.force` of actuators, `ball-table.grip_N`, `ball-table.area_m2`")))]
     pub columns: Option<Vec<String>>,
     /// What one unit of the columns is in SI units: 0.001 for millimetres, 0.0174533 for degrees.
     #[serde(default = "one")]
@@ -55,7 +58,7 @@ pub struct Channel {
     /// Standard deviation of the noise, in SI units; of orientations the angle about each axis, in rad.
     pub sigma: f64,
     /// Length of the residuals of one sample, in standard deviations, from which they count less than squared.
-    #[schemars(extend("x-default" = "never"))]
+    #[cfg_attr(test, schemars(extend("x-default" = "never")))]
     pub outlier_limit: Option<f64>,
     /// How much those beyond the limit count.
     #[serde(default)]
@@ -63,7 +66,7 @@ pub struct Channel {
     /// What is added to the quantity, in SI units: the zero of an encoder, say. For positions and velocities of bodies
     /// along each axis; of orientations a small rotation vector in the world frame.
     #[serde(default)]
-    #[schemars(with = "[f64; 3]", extend("x-default" = "0"))]
+    #[cfg_attr(test, schemars(with = "[f64; 3]", extend("x-default" = "0")))]
     pub offset: [f64; 3],
 }
 
