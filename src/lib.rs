@@ -85,6 +85,7 @@ pub mod io;
 mod linear_algebra;
 pub mod multibody;
 pub mod optimize;
+mod parallel;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod rollout;

@@ -1,10 +1,9 @@
 //! The gradient check of numbers that depend on many.
 
-use rayon::prelude::*;
-
 use super::comparison::CheckSettings;
 use super::differences::compare_groups;
 use super::report::{GradientReport, ReportRow};
+use crate::parallel::in_parallel;
 
 /// A parameter of a function of many parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,11 +81,8 @@ pub fn check_jacobian<E: Send>(
         });
         Ok(rows.collect::<Vec<_>>())
     };
-    // Gathered in order first, so that the error is the same on any number of threads.
-    let included =
-        parameters.par_iter().enumerate().filter(|(_, parameter)| settings.includes(&parameter.name));
-    let rows = included.map(one).collect::<Vec<Result<_, E>>>();
-    let rows = rows.into_iter().collect::<Result<Vec<_>, E>>()?.concat();
+    let included = parameters.iter().enumerate().filter(|(_, parameter)| settings.includes(&parameter.name));
+    let rows = in_parallel(included, one).into_iter().collect::<Result<Vec<_>, E>>()?.concat();
     Ok(GradientReport { rows, ways: Vec::new(), allowed_undecided: settings.undecided })
 }
 

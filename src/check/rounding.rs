@@ -1,12 +1,11 @@
 //! What is rounding alone: derivatives that are sums which cancel, and claims that are off by no more
 //! than they round.
 
-use rayon::prelude::*;
-
 use super::comparison::{Comparison, Verdict};
 use super::scene::{CHUNK, Quantities, SceneCheck};
 use super::varied::CheckedValue;
 
+use crate::parallel::in_parallel;
 use crate::rollout::SimulationError;
 
 /// A sensitivity below this part of the vector's largest is the rounding of sums that cancel.
@@ -193,9 +192,9 @@ impl SceneCheck<'_> {
                     *most = most.max((a - b).abs());
                 }
             }
-            Ok(most)
+            Ok::<_, SimulationError>(most)
         };
-        let all: Vec<Result<_, SimulationError>> = parameters.par_chunks(CHUNK).map(of_chunk).collect();
+        let all = in_parallel(parameters.chunks(CHUNK), of_chunk);
         Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
 }

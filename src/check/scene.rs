@@ -1,7 +1,5 @@
 //! The gradient check of a scene: wrenches, one step and a rollout, with respect to every parameter.
 
-use rayon::prelude::*;
-
 use super::comparison::{CheckSettings, Comparison};
 use super::contact_events::{Events, StepEvents, Watch};
 use super::instability::{Instability, first_instability};
@@ -11,6 +9,7 @@ use super::varied::{CheckedValue, JointPart, Varied, joint_parts};
 use crate::multibody::{
     BodyPair, DifferentiatedModel, ForcesIn, GeometryPair, Model, PairWorkspace, State, seeded,
 };
+use crate::parallel::in_parallel;
 use crate::rollout::{Controls, Rollout, SimulationError, SimulationSettings, checked_step_into, failed};
 use crate::scalar::{DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape};
@@ -177,18 +176,12 @@ impl SceneCheck<'_> {
         settings: &CheckSettings,
     ) -> Result<Vec<Vec<Vec<Comparison>>>, SimulationError> {
         let magnitudes = self.magnitudes();
-        // Gathered in order first, so that the error is the same on any number of threads.
-        let claimed: Vec<Result<Vec<Quantities<f64>>, SimulationError>> =
-            parameters.par_chunks(CHUNK).map(|chunk| self.claimed(chunk, 0.0)).collect();
+        let claimed = in_parallel(parameters.chunks(CHUNK), |chunk| self.claimed(chunk, 0.0));
         let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-        let compared: Vec<Result<Vec<Vec<Comparison>>, SimulationError>> = parameters
-            .par_iter()
-            .zip(&claimed)
-            .map(|(parameter, claimed)| {
-                let mut around = self.surroundings(parameter, settings)?;
-                self.compare(&mut around, claimed, &magnitudes, settings)
-            })
-            .collect();
+        let compared = in_parallel(parameters.iter().zip(&claimed), |(parameter, claimed)| {
+            let mut around = self.surroundings(parameter, settings)?;
+            self.compare(&mut around, claimed, &magnitudes, settings)
+        });
         compared.into_iter().collect()
     }
 

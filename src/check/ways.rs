@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
 
 use super::beside::SPREAD;
 use super::comparison::{Comparison, Verdict};
@@ -13,6 +12,7 @@ use super::scene::{CHUNK, SceneCheck};
 use super::varied::{CheckedValue, Varied};
 use super::way_derivatives::Weighted;
 use crate::multibody::Parameter;
+use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient, loss_gradient_forward,
 };
@@ -172,8 +172,8 @@ impl SceneCheck<'_> {
                 let sweep = |weights: &Vec<f64>| {
                     Ok(self.row(loss_gradient(&rollout, &Weighted(weights), &list, checkpoints)?))
                 };
-                let rows: Vec<Result<_, SimulationError>> = weightings.par_iter().map(sweep).collect();
-                let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
+                let rows = in_parallel(&weightings, sweep).into_iter();
+                let rows = rows.collect::<Result<Vec<_>, SimulationError>>()?;
                 add(&format!("{ALL_STEPS}, adjoint, {kept}"), DMatrix::from_rows(&rows), expected);
             }
             Ok(ways)
@@ -193,8 +193,7 @@ impl SceneCheck<'_> {
                 Ok((*varied, name.clone(), value))
             })
             .collect::<Result<_, SimulationError>>()?;
-        let claimed: Vec<Result<_, SimulationError>> =
-            own.par_chunks(CHUNK).map(|chunk| self.claimed(chunk, 0.0)).collect();
+        let claimed = in_parallel(own.chunks(CHUNK), |chunk| self.claimed(chunk, 0.0));
         let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
         let states = 2 * self.pairs.len();
         let n = self.state.tangent_dimension();

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use argmin::core::{CostFunction, Jacobian};
 use nalgebra::DVector;
-use rayon::prelude::*;
 
 use super::optimize::{Problem, problem, saved_variables};
 use super::optimize_ensemble::{self, mean_parts};
@@ -18,6 +17,7 @@ use crate::check::{
 use crate::io::{OptimizedControl, ProblemEnsemble, ProblemFile};
 use crate::optimize::ensemble::Risk;
 use crate::optimize::objective::Objective;
+use crate::parallel::in_parallel;
 
 /// Directions in which the derivative in dual numbers is taken.
 const DIRECTIONS: usize = 6;
@@ -89,9 +89,7 @@ fn gradients_of_terms(
     x: &[f64],
 ) -> Result<Vec<Vec<f64>>, argmin::core::Error> {
     let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient(x)?.1);
-    // Gathered in order first, so that the error is the same on any number of threads.
-    let found: Vec<Result<_, argmin::core::Error>> = terms.par_iter().map(one).collect();
-    found.into_iter().collect()
+    in_parallel(terms, one).into_iter().collect()
 }
 
 fn by_variables(gradients: &[Vec<f64>], count: usize) -> TermJacobian {
@@ -108,9 +106,10 @@ fn ways(problem: &Problem, x: &[f64]) -> Result<Vec<GradientWay>, argmin::core::
     let sign = |i: usize, k: usize| ((i * DIRECTIONS + k) as f64 * 0.618_033_988_749_895).fract() - 0.5;
     let directions: Vec<Vec<f64>> =
         (0..DIRECTIONS).map(|k| (0..x.len()).map(|i| 1f64.copysign(sign(i, k))).collect()).collect();
-    let along = |direction: &Vec<f64>| Ok(DVector::from_vec(problem.jvp(&x, direction)?).dot(&residuals));
-    let by_duals: Vec<Result<f64, argmin::core::Error>> = directions.par_iter().map(along).collect();
-    let by_duals = by_duals.into_iter().collect::<Result<Vec<f64>, _>>()?;
+    let along = |direction: &Vec<f64>| {
+        Ok::<f64, argmin::core::Error>(DVector::from_vec(problem.jvp(&x, direction)?).dot(&residuals))
+    };
+    let by_duals = in_parallel(&directions, along).into_iter().collect::<Result<Vec<f64>, _>>()?;
     let way =
         |name: &str, derivatives, directions| GradientWay { name: name.to_owned(), derivatives, directions };
     Ok(vec![
@@ -205,9 +204,7 @@ fn mean_gradients_of_terms(
         }
         Ok(mean)
     };
-    // Gathered in order first, so that the error is the same on any number of threads.
-    let found: Vec<Result<_, argmin::core::Error>> = (0..count).into_par_iter().map(one).collect();
-    found.into_iter().collect()
+    in_parallel(0..count, one).into_iter().collect()
 }
 
 /// Lets implicit steps be solved as tightly as they can be at the start, so that differences of

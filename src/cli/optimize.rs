@@ -6,7 +6,6 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::loaded::of_kind;
@@ -29,6 +28,7 @@ use crate::optimize::trajectory::{
     ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
     TrajectoryProblem,
 };
+use crate::parallel::in_parallel;
 
 /// A constraint at the end.
 #[derive(Debug, Serialize)]
@@ -207,7 +207,7 @@ fn optimize(
         };
         file.optimize(&problem.separate(), start, checkpoints, progress)
     };
-    let mut results: Vec<_> = starts.par_iter().enumerate().map(one).collect();
+    let mut results = in_parallel(starts.iter().enumerate(), one);
     // A motion that keeps the constraints goes before one that does not.
     let costs = |wanted: fn(&TrajectoryOptimum) -> bool| {
         let cost = move |result: &Result<Found, _>| {

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use argmin::core::CostFunction;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::messages::text_output;
@@ -22,6 +21,7 @@ use crate::io::{CheckpointFile, OptimizedCommand, ProblemEnsemble, ProblemFile, 
 use crate::optimize::ensemble::{EnsembleProblem, SuccessRate, optimize_ensemble, success_rate};
 use crate::optimize::objective::Objective;
 use crate::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum};
+use crate::parallel::in_parallel;
 use crate::rollout::ControlLaw;
 
 /// The files of a result, besides its checkpoint.
@@ -186,9 +186,8 @@ fn cost_parts(
 pub(super) fn mean_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<Vec<f64>, Error> {
     let members = problem.members();
     let one = |i: usize| problem.at_moments(x, i, |moments| members[i].residuals.parts(moments));
-    let all: Vec<_> = (0..members.len()).into_par_iter().map(one).collect();
     let mut mean = vec![0.0; file.cost_names.len()];
-    for parts in all {
+    for parts in in_parallel(0..members.len(), one) {
         let parts = parts.map_err(|error| failed(file, error))?;
         mean.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / members.len() as f64);
     }
@@ -216,7 +215,7 @@ fn outcome(ensemble: &ProblemEnsemble, x: &[f64]) -> Outcome {
         });
         found.ok().filter(|(_, cost)| cost.is_finite())
     };
-    let found: Vec<Option<(bool, f64)>> = (0..ensemble.test.len()).into_par_iter().map(one).collect();
+    let found: Vec<Option<(bool, f64)>> = in_parallel(0..ensemble.test.len(), one);
     let (trials, simulated) = (found.len(), found.iter().flatten().count());
     let successes = found.iter().flatten().filter(|(success, _)| *success).count();
     let sum: f64 = found.iter().flatten().map(|(_, cost)| cost).sum();

@@ -13,10 +13,10 @@
 //! *Structural and practical identifiability analysis of partially observed dynamical models by exploiting the profile
 //! likelihood*, Bioinformatics 25, 2009).
 
+use crate::parallel::in_parallel;
 use std::fmt;
 
 use argmin::core::Error;
-use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::walk::{ProfileEnd, ProfilePoint};
@@ -165,7 +165,7 @@ fn profiles_of_copies<'m>(
         tell();
         Ok(side)
     };
-    let all: Vec<Side> = sides.into_par_iter().map(one).collect::<Result<_, Error>>()?;
+    let all = in_parallel(sides, one).into_iter().collect::<Result<Vec<Side>, Error>>()?;
     let mut sides = all.into_iter();
     let mut profiles = Vec::with_capacity(parameters.len());
     for estimate in &result.uncertainty.estimates {

@@ -6,8 +6,8 @@
 //! gradients, ∇f̄(x) = E[∇f(x + σw)] (the *first-order* estimator); where f jumps, this estimator is
 //! biased.
 
+use crate::parallel::in_parallel;
 use argmin::core::{CostFunction, Error, Gradient};
-use rayon::prelude::*;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,8 +136,7 @@ impl<'a, P: SharedCost> RandomizedSmoothing<'a, P> {
             };
             Ok(mean(sample(1.0)?, sample(-1.0)?))
         };
-        let all: Vec<Result<V, Error>> = self.perturbations.par_iter().enumerate().map(one).collect();
-        all.into_iter().collect()
+        in_parallel(self.perturbations.iter().enumerate(), one).into_iter().collect()
     }
 
     /// The smoothed cost and its gradient, with their standard errors.

@@ -1,12 +1,11 @@
 //! What is plotted of a motion over time.
 
-use rayon::prelude::*;
-
 use super::angles::continued_rpy;
 use super::film::{Film, Frame, FrameContact, Pose};
 use crate::contact::contact_energy;
 use crate::multibody::tree::JointKind;
 use crate::multibody::{Body, BodyFrame, GeometryPair, Model, Motion, State, with_pair};
+use crate::parallel::in_parallel;
 use crate::rollout::StepReport;
 use crate::spatial::SpatialVelocity;
 
@@ -231,9 +230,7 @@ impl Plots {
             // A sum of nothing is −0.
             (i, energy + 0.0)
         };
-        let energies: Vec<(usize, f64)> =
-            film.frames.par_iter().enumerate().step_by(every).map(of_fields).collect();
-        for (i, energy) in energies {
+        for (i, energy) in in_parallel(film.frames.iter().enumerate().step_by(every), of_fields) {
             stored.values[i] = energy;
             sum.values[i] = mechanical.values[i] + energy;
         }

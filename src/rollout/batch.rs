@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use super::adjoint::{LossGradient, loss_gradient};
 use super::checkpoints::Checkpoints;
 use super::controls::Controls;
@@ -12,6 +10,7 @@ use super::loss::DifferentiableLoss;
 use super::schedule::SimulationSettings;
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{ForcesIn, Model, Parameter, State, seeded};
+use crate::parallel::in_parallel;
 
 /// The initial state, parameters and controls of one rollout of a batch.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,6 +114,6 @@ impl Batch<'_> {
             };
             work(i, &rollout)
         };
-        self.members.par_iter().enumerate().map(one).collect()
+        in_parallel(self.members.iter().enumerate(), one)
     }
 }

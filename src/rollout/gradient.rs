@@ -1,11 +1,11 @@
 //! Derivatives of a trajectory with respect to chosen parameters, by forward-mode dual numbers.
 
 use nalgebra::DMatrix;
-use rayon::prelude::*;
 
 use super::error::SimulationError;
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::parallel::in_parallel;
 use crate::scalar::DualArray;
 
 /// Parameters that one simulation carries at a time: enough to share the cost of the values, few
@@ -33,8 +33,8 @@ pub fn trajectory_gradient(
     rollout: &Rollout<'_>,
     parameters: &[Parameter],
 ) -> Result<TrajectoryGradient, SimulationError> {
-    let parts: Vec<(Trajectory, Vec<DMatrix<f64>>)> =
-        parameters.par_chunks(CHUNK).map(|chunk| chunk_gradient(rollout, chunk)).collect::<Result<_, _>>()?;
+    let parts = in_parallel(parameters.chunks(CHUNK), |chunk| chunk_gradient(rollout, chunk));
+    let parts = parts.into_iter().collect::<Result<Vec<(Trajectory, Vec<DMatrix<f64>>)>, _>>()?;
     let Some((trajectory, _)) = parts.first() else {
         let trajectory = rollout.simulate()?;
         let derivatives =

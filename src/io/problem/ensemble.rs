@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
@@ -24,6 +22,7 @@ use crate::optimize::ensemble::{
 };
 use crate::optimize::objective::{Deviation, Objective};
 use crate::optimize::trajectory::ControlRange;
+use crate::parallel::in_parallel;
 use crate::rollout::{ControlKnots, ControlLaw, Controls, SimulationSettings};
 use crate::step::Integrator;
 
@@ -134,9 +133,7 @@ pub(in crate::io) fn ensemble(
     let (times, seed) = (&times[..], settings.seed);
     let maker = MemberMaker { path, document, table, nominal, varied: &varied, times, seed };
     let made = |draws: Draws, count: usize| -> Result<Vec<(Member, Objective)>, FileError> {
-        // Gathered in order first, so that the error is the same on any number of threads.
-        let all: Vec<_> = (0..count).into_par_iter().map(|member| maker.member(draws, member)).collect();
-        all.into_iter().collect()
+        in_parallel(0..count, |member| maker.member(draws, member)).into_iter().collect()
     };
     let training = made(Draws::Training, settings.members)?.into_iter().map(|(member, _)| member).collect();
     let (test, success) = made(Draws::Test, settings.test)?.into_iter().unzip();

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use argmin::core::{CostFunction, Error, Gradient};
-use rayon::prelude::*;
 
 use super::design::Design;
 use super::free_end::{Ending, FreeEnd, LossToEnd};
@@ -13,6 +12,7 @@ use super::variables::SharedVariables;
 use crate::multibody::{Model, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::trajectory::{EvaluationCounter, Evaluations};
+use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, ClosedLoop, Controller, Controls, HalfSquares, Loss, Moment, Motion, Rollout,
     SampledController, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryResiduals,
@@ -217,7 +217,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
             let cost = self.at_moments(x, i, |moments| moments.iter().map(running).sum::<f64>())?;
             self.finite(i, cost)
         };
-        (0..self.members.len()).into_par_iter().map(one).collect()
+        in_parallel(0..self.members.len(), one)
     }
 
     fn finite(&self, member: usize, cost: f64) -> Result<f64, Error> {
@@ -306,8 +306,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         };
         let weight = |i: usize| known.as_ref().map_or(1.0, |(_, weights)| weights[i]);
         let counted: Vec<usize> = (0..self.members.len()).filter(|&i| weight(i) != 0.0).collect();
-        // Gathered in order first, so that the error is the same on any number of threads.
-        let found: Vec<_> = counted.par_iter().map(|&i| self.member_gradient(x, i)).collect();
+        let found = in_parallel(&counted, |&i| self.member_gradient(x, i));
         let found = found.into_iter().collect::<Result<Vec<_>, Error>>()?;
         let mut gradient = vec![0.0; x.len()];
         let mut costs = Vec::with_capacity(found.len());

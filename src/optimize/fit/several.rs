@@ -1,7 +1,6 @@
 //! A fit from several starts, which may end in different minima.
 
 use argmin::core::Error;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::kept::{FitCheckpoint, KeptFit};
@@ -13,6 +12,7 @@ use crate::optimize::least_squares::{FittedModel, Residuals};
 use crate::optimize::multi_start::{lowest, scattered_starts};
 use crate::optimize::parameters::FitParameters;
 use crate::optimize::progress::ProgressObserver;
+use crate::parallel::in_parallel;
 
 /// Part of the variance of residuals that a cost may be above the best one: an error of a tenth of a standard error.
 const AS_GOOD: f64 = 0.5e-2;
@@ -110,7 +110,7 @@ fn fit_copies<'m>(
         let unknowns = model.unknowns();
         Ok((solved, unknowns))
     };
-    let mut results: Vec<_> = all.par_iter().enumerate().map(one).collect();
+    let mut results = in_parallel(all.iter().enumerate(), one);
     let is_other = |result: &Result<_, Error>| result.as_ref().is_err_and(|error| error.is::<DataError>());
     let fatal = results.iter().position(is_other);
     let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|(solved, _)| solved.cost)));

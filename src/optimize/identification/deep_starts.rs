@@ -1,7 +1,6 @@
 //! Recordings that begin with a body inside another one: a height, a unit or a frame is hardly what was meant.
 
 use nalgebra::Vector3;
-use rayon::prelude::*;
 
 use super::nearness::Nearness;
 use super::row_residuals::state_of;
@@ -10,6 +9,7 @@ use super::{Identification, Measurement, place};
 use crate::multibody::{AppliedForces, Model, PairWorkspace, State};
 use crate::optimize::data::RecordedState;
 use crate::optimize::error::ProblemError;
+use crate::parallel::in_parallel;
 
 /// Overlaps of less than this part of the smallest extent of the body are those of soft bodies and of noise.
 const DEEP: f64 = 0.1;
@@ -94,6 +94,6 @@ impl<A: AppliedForces> Identification<A> {
             Measurement::Motion(motion) => motion.deep_start(&model),
             Measurement::Indentation(_) | Measurement::Sensors(_) => None,
         };
-        Ok(self.measurements.par_iter().filter_map(deep).collect())
+        Ok(in_parallel(&self.measurements, deep).into_iter().flatten().collect())
     }
 }

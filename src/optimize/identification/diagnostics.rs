@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::outliers::{Outliers, outliers};
@@ -13,6 +12,7 @@ use super::{Identification, Loss, LossKind, Measurement, Prediction, RecordedMot
 use crate::multibody::{AppliedForces, BodyState, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::whiteness::{Whiteness, ljung_box};
+use crate::parallel::in_parallel;
 
 /// What the residuals of a fit tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -92,7 +92,7 @@ impl<A: AppliedForces> Identification<A> {
         let (model, _) = self.seeded(parameters)?;
         let predictions = self.predictions(parameters)?;
         let starts = self.present_starts();
-        let all = self.measurements().par_iter().zip(starts).zip(predictions);
+        let all = self.measurements().iter().zip(starts).zip(predictions);
         let of_one = |((measurement, starts), prediction): ((&Measurement, Vec<State>), Prediction)| {
             Ok(match (measurement, prediction) {
                 (Measurement::Motion(motion), prediction @ Prediction::Motion { .. }) => {
@@ -124,8 +124,9 @@ impl<A: AppliedForces> Identification<A> {
                 _ => Vec::new(),
             })
         };
-        let series: Result<Vec<Vec<Series>>, ProblemError> = all.map(of_one).collect();
-        Ok(Diagnostics::of(&series?.into_iter().flatten().collect::<Vec<_>>()))
+        let series = in_parallel(all, of_one).into_iter();
+        let series = series.collect::<Result<Vec<Vec<Series>>, ProblemError>>()?;
+        Ok(Diagnostics::of(&series.into_iter().flatten().collect::<Vec<_>>()))
     }
 }
 

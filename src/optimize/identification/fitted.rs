@@ -5,7 +5,6 @@ use std::sync::{MutexGuard, PoisonError};
 
 use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
 
 use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, stacked};
@@ -14,6 +13,7 @@ use crate::multibody::{AppliedForces, DifferentiatedModel, State};
 use crate::optimize::least_squares::{
     Finer, HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian,
 };
+use crate::parallel::in_parallel;
 use crate::rollout::{SimulationSettings, finer_settings};
 use crate::scalar::Scalar;
 
@@ -243,8 +243,8 @@ impl<A: AppliedForces + Clone> Identification<A> {
             }
             Ok(((residuals, stacked(&jacobians, parameters.len())), windows))
         };
-        let parts = self.with_held(substeps).into_par_iter().zip(starts.par_iter_mut()).map(part);
-        let parts: Vec<LinearMeasurement> = parts.collect::<Result<_, Error>>()?;
+        let parts = in_parallel(self.with_held(substeps).into_iter().zip(starts), part).into_iter();
+        let parts = parts.collect::<Result<Vec<LinearMeasurement>, Error>>()?;
         let (linear, windows): (Vec<LinearResiduals>, _) = parts.into_iter().unzip();
         let (residuals, jacobians): (Vec<_>, Vec<_>) = linear.into_iter().unzip();
         Ok(((residuals.concat(), stacked(&jacobians, parameters.len())), windows))

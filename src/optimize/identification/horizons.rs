@@ -1,7 +1,6 @@
 //! How far a model's prediction of an impact is from a recording, by the number of recorded times that it reaches
 //! ahead.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::nearness::Nearness;
@@ -9,6 +8,7 @@ use super::{Identification, Loss, Measurement, Prediction, RecordedMotion, Stand
 use crate::multibody::{AppliedForces, BodyState, Model, State, rotation_between};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::ProblemError;
+use crate::parallel::in_parallel;
 use crate::spatial::SpatialVelocity;
 
 /// Bodies that are nearer than this are taken as touching in a recorded pose, in m.
@@ -99,8 +99,9 @@ impl<A: AppliedForces> Identification<A> {
             }
             Measurement::Indentation(_) | Measurement::Sensors(_) => Ok(None),
         };
-        let recordings: Result<Vec<_>, _> = self.measurements.par_iter().map(of_measurement).collect();
-        let recordings: Vec<RecordingHorizons> = recordings?.into_iter().flatten().collect();
+        let recordings = in_parallel(&self.measurements, of_measurement).into_iter();
+        let recordings: Vec<RecordingHorizons> =
+            recordings.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let mean = (horizons.iter().enumerate())
             .map(|(i, &samples)| {
                 let all = || recordings.iter().map(|recording| recording.horizons[i]);

@@ -26,7 +26,6 @@ mod window_motion;
 use std::sync::{Mutex, PoisonError};
 
 use nalgebra::DMatrix;
-use rayon::prelude::*;
 use serde::Serialize;
 
 pub use cuts::TimeWindow;
@@ -49,6 +48,7 @@ use self::fitted::Starts;
 use self::targets::{Target, Targets};
 use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State, TANGENT_DIMENSION};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
+use crate::parallel::in_parallel;
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
 use crate::step::Integrator;
@@ -342,9 +342,8 @@ impl<A: AppliedForces> Identification<A> {
             }
             Measurement::Indentation(_) => Ok(Vec::new()),
         };
-        let with_starts = self.measurements.par_iter().zip(self.present_starts());
-        let all: Result<Vec<Vec<_>>, ProblemError> = with_starts.map(warnings).collect();
-        Ok(all?.concat())
+        let all = in_parallel(self.measurements.iter().zip(self.present_starts()), warnings).into_iter();
+        Ok(all.collect::<Result<Vec<Vec<_>>, ProblemError>>()?.concat())
     }
 
     /// The deviation of the model with these parameters from each measurement.
@@ -374,7 +373,7 @@ impl<A: AppliedForces> Identification<A> {
             | MeasurementError::Sensors { name, .. }) = error;
             Err(ProblemError::NotFinite { measurement: name })
         };
-        self.measurements.par_iter().zip(self.present_starts()).map(error).collect()
+        in_parallel(self.measurements.iter().zip(self.present_starts()), error).into_iter().collect()
     }
 }
 

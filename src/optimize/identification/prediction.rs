@@ -1,12 +1,11 @@
 //! What a model says where it was measured, beside the measurement: to look at a fit.
 
-use rayon::prelude::*;
-
 use super::deviations::StandardDeviations;
 use super::sensors::ChannelPrediction;
 use super::{Identification, Measurement, only};
 use crate::multibody::{AppliedForces, BodyState, State};
 use crate::optimize::error::ProblemError;
+use crate::parallel::in_parallel;
 
 /// A measurement, and what the model says in its place. SI units.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +77,7 @@ impl<A: AppliedForces> Identification<A> {
                 Ok(Prediction::Sensors { name: sensors.name().to_owned(), channels })
             }
         };
-        self.measurements.par_iter().zip(self.present_starts()).map(prediction).collect()
+        in_parallel(self.measurements.iter().zip(self.present_starts()), prediction).into_iter().collect()
     }
 
     /// The indentation tests in which the body touches nothing at any depth, with these parameters.

@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 
 use argmin::core::Error;
-use rayon::prelude::*;
 
 use super::fitted::{Starts, joined};
 use super::trajectory::{RecordedMotion, WindowSubsteps};
@@ -11,6 +10,7 @@ use super::{Identification, Measurement, only};
 use crate::multibody::{AppliedForces, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::least_squares::{Finer, HeldSubsteps, LinearResiduals, Residuals};
+use crate::parallel::in_parallel;
 use crate::scalar::Scalar;
 
 impl<A: AppliedForces> Identification<A> {
@@ -43,26 +43,25 @@ impl<A: AppliedForces> Identification<A> {
         substeps: Option<&HeldSubsteps>,
     ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
-        let with_starts = self.with_held(substeps).into_par_iter().zip(self.present_starts());
-        with_starts
-            .map(|((measurement, held), starts)| match measurement {
-                Measurement::Motion(motion) => {
-                    let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
-                    Ok((motion.recording().name.as_str(), residuals))
-                }
-                Measurement::Indentation(test) => {
-                    let offset = self.targets.offset(parameters, test.table());
-                    Ok((test.name(), test.residuals(&model, &state, offset)?))
-                }
-                Measurement::Sensors(sensors) => {
-                    let numbers = self.targets.of_sensors(parameters);
-                    let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
-                    let simulation = self.simulation();
-                    let residuals = sensors.residuals(&model, &numbers, simulation, &only(starts), held)?;
-                    Ok((sensors.name(), residuals))
-                }
-            })
-            .collect()
+        let with_starts = self.with_held(substeps).into_iter().zip(self.present_starts());
+        let all = in_parallel(with_starts, |((measurement, held), starts)| match measurement {
+            Measurement::Motion(motion) => {
+                let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
+                Ok((motion.recording().name.as_str(), residuals))
+            }
+            Measurement::Indentation(test) => {
+                let offset = self.targets.offset(parameters, test.table());
+                Ok((test.name(), test.residuals(&model, &state, offset)?))
+            }
+            Measurement::Sensors(sensors) => {
+                let numbers = self.targets.of_sensors(parameters);
+                let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
+                let simulation = self.simulation();
+                let residuals = sensors.residuals(&model, &numbers, simulation, &only(starts), held)?;
+                Ok((sensors.name(), residuals))
+            }
+        });
+        all.into_iter().collect()
     }
 
     /// The measurements, with the substeps of their windows where they are held.

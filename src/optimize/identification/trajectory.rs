@@ -11,7 +11,6 @@
 use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
 
 use super::cuts::{Cuts, TimeWindow};
 use super::deviations::StandardDeviations;
@@ -27,6 +26,7 @@ use crate::multibody::{
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
+use crate::parallel::in_parallel;
 use crate::rollout::{Command, Motion, MotionWarning, Rollout, SimulationError, SimulationSettings};
 use crate::scalar::Scalar;
 use crate::step::{StepWorkspace, Substep};
@@ -205,9 +205,8 @@ impl RecordedMotion {
             })?;
             Ok(differences)
         };
-        let windows: Vec<Vec<Vec<T>>> =
-            self.windows.par_iter().enumerate().map(of_window).collect::<Result<_, ProblemError>>()?;
-        Ok(windows.into_iter().flatten().collect())
+        let windows = in_parallel(self.windows.iter().enumerate(), of_window).into_iter();
+        Ok(windows.collect::<Result<Vec<Vec<Vec<T>>>, ProblemError>>()?.concat())
     }
 
     /// The substeps of each step of each window.
@@ -225,7 +224,7 @@ impl RecordedMotion {
             })?;
             Ok(all)
         };
-        self.windows.par_iter().zip(starts).map(of_window).collect()
+        in_parallel(self.windows.iter().zip(starts), of_window).into_iter().collect()
     }
 
     /// Simulates a window. `visit` is called with each recorded state after the first, the simulated one at
@@ -323,7 +322,7 @@ impl RecordedMotion {
             *start = found;
             Ok(system)
         };
-        self.windows.par_iter().zip(starts).enumerate().map(of_window).collect()
+        in_parallel(self.windows.iter().zip(starts).enumerate(), of_window).into_iter().collect()
     }
 
     /// The warnings of the simulated windows.

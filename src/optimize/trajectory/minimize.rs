@@ -5,7 +5,6 @@ use std::sync::Arc;
 use argmin::core::observers::ObserverMode;
 use argmin::core::{CostFunction, Error, Executor, Gradient, IterState, Jacobian, Operator, Solver};
 use nalgebra::DMatrix;
-use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,6 +24,7 @@ use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettin
 use crate::optimize::solver::{Convergence, Ended, run};
 use crate::optimize::surroundings::Surroundings;
 use crate::optimize::termination::Termination;
+use crate::parallel::in_parallel;
 
 /// The result of a trajectory optimization.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -369,5 +369,5 @@ pub fn optimize_trajectory_from(
     settings: &TrajectorySettings,
 ) -> Vec<Result<TrajectoryOptimum, Error>> {
     let one = |start: &Vec<f64>| optimize_trajectory(&problem.separate(), start, settings, None, None);
-    starts.par_iter().map(one).collect()
+    in_parallel(starts, one)
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
-use rayon::prelude::*;
 
 use super::control_range::ControlRange;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
 use crate::optimize::error::ProblemError;
+use crate::parallel::in_parallel;
 use crate::rollout::{
     self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, MotionWarning,
     Rollout, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
@@ -320,7 +320,7 @@ impl<'a> TrajectoryProblem<'a> {
     /// The costs of many points, computed on rayon's threads; `None` for a point that cannot be
     /// simulated.
     pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        points.par_iter().map(|x| self.cost_alone(x).ok()).collect()
+        in_parallel(points, |x| self.cost_alone(x).ok())
     }
 
     /// The cost and its gradient, without keeping the motion: for use on several threads.

@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 
 use nalgebra::DMatrix;
-use rayon::prelude::*;
 
 use super::super::checked_step::checked_step;
 use super::super::error::SimulationError;
 use super::super::simulate::Rollout;
 use super::event::{Event, check_all};
 use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::parallel::in_parallel;
 use crate::scalar::DualArray;
 use crate::step::StepWorkspace;
 
@@ -47,11 +47,8 @@ pub fn event_gradients(
     let rows = rollout.start().tangent_dimension();
     let none = EventGradient { time: Vec::new(), state: DMatrix::zeros(rows, parameters.len()) };
     let mut gradients = vec![none; events.len()];
-    let parts: Vec<Vec<EventGradient>> = parameters
-        .par_chunks(CHUNK)
-        .map(|chunk| chunk_gradients(rollout, events, chunk))
-        .collect::<Result<_, _>>()?;
-    for part in parts {
+    for part in in_parallel(parameters.chunks(CHUNK), |chunk| chunk_gradients(rollout, events, chunk)) {
+        let part: Vec<EventGradient> = part?;
         for (all, part) in gradients.iter_mut().zip(part) {
             let first = all.time.len();
             all.time.extend(&part.time);
