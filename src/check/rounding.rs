@@ -2,11 +2,12 @@
 //! than they round.
 
 use super::comparison::{Comparison, Verdict};
-use super::scene::{CHUNK, Quantities, SceneCheck};
+use super::scene::{Quantities, SceneCheck};
 use super::varied::CheckedValue;
 
 use crate::parallel::in_parallel;
 use crate::rollout::SimulationError;
+use crate::scalar::CHUNK;
 
 /// A sensitivity below this part of the vector's largest is the rounding of sums that cancel.
 const NEGLIGIBLE_SENSITIVITY: f64 = 1e-11;

@@ -11,11 +11,8 @@ use crate::multibody::{
 };
 use crate::parallel::in_parallel;
 use crate::rollout::{Controls, Rollout, SimulationError, SimulationSettings, checked_step_into, failed};
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::{CHUNK, DualArray, Scalar};
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape};
-
-/// Parameters differentiated in one pass.
-pub(super) const CHUNK: usize = 8;
 
 /// The quantities of one evaluation, each with components of one kind.
 pub(super) type Quantities<T> = Vec<Vec<T>>;

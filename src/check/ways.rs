@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector};
 use super::beside::SPREAD;
 use super::comparison::{Comparison, Verdict};
 use super::report::{GradientReport, ReportRow, Way, component_name};
-use super::scene::{CHUNK, SceneCheck};
+use super::scene::SceneCheck;
 use super::varied::{CheckedValue, Varied};
 use super::way_derivatives::Weighted;
 use crate::multibody::Parameter;
@@ -16,6 +16,7 @@ use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient, loss_gradient_forward,
 };
+use crate::scalar::CHUNK;
 
 /// A derivative that is made in another way agrees if it is off by less than this part of the largest
 /// sensitivity that the same component has had. All ways of a scene start from the same states and differ by rounding

@@ -8,10 +8,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::{CHUNK, DualArray, Scalar};
 
-/// Variables that one evaluation in dual numbers differentiates with respect to.
-const CHUNK: usize = 8;
 /// The part of the tolerance that an iteration tries to get to.
 const SMALL_PART: f64 = 1e-3;
 

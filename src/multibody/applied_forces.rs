@@ -9,9 +9,9 @@ use super::force_values::{
 };
 use super::load_forces::for_each_load_derivative;
 use super::model::Model;
-use super::model_gradient::{DIRECTIONS, SEEDS, STEP_SEEDS, SeededModel};
+use super::model_gradient::{DIRECTIONS, SEEDS, SeededModel};
 use super::state::{BodyState, State, TANGENT_DIMENSION, for_each_tangent_chunk};
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::{CHUNK, DualArray, Scalar};
 
 /// Forces that the user applies: thrusters, springs, controllers.
 ///
@@ -132,7 +132,7 @@ impl<T> fmt::Debug for dyn ForcesIn<T> + '_ {
 /// [`AppliedForces`] as an object, with all that derivatives of steps ask of them: their values in the dual numbers that
 /// isobar itself works with, what they depend on, and their vector–Jacobian product.
 pub trait DifferentiableForces:
-    ForcesIn<f64> + ForcesIn<DualArray<SEEDS>> + ForcesIn<DualArray<STEP_SEEDS>> + ForcesIn<DualArray<DIRECTIONS>>
+    ForcesIn<f64> + ForcesIn<DualArray<SEEDS>> + ForcesIn<DualArray<CHUNK>> + ForcesIn<DualArray<DIRECTIONS>>
 {
     /// [`AppliedForces::dependence`].
     fn force_dependence(&self) -> ForceDependence;

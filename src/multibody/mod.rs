@@ -92,7 +92,6 @@ pub(crate) use model_builder::check_pair_count;
 pub(crate) use model_builder::geometry_pairs;
 pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
-pub(crate) use model_gradient::STEP_SEEDS;
 pub(crate) use model_gradient::seeded_models;
 pub use model_gradient::{DIRECTIONS, DifferentiatedModel, ModelGradient, SEEDS, SeededModel};
 pub(crate) use pair::contact_collider;

@@ -19,15 +19,13 @@ use super::shape_mass::{by_place_through_mass, by_scale_through_mass, by_vertice
 use super::state::{State, TANGENT_DIMENSION};
 use super::tree::Mechanism;
 use crate::contact::{Material, ShapeTerms};
-use crate::scalar::DualArray;
+use crate::scalar::{CHUNK, DualArray};
 use crate::spatial::MassProperties;
 
 /// Directions of state and control that one evaluation in dual numbers carries.
 pub const DIRECTIONS: usize = TANGENT_DIMENSION;
 /// Parameters that one evaluation in dual numbers carries.
 pub const SEEDS: usize = 4;
-/// Parameters that one step in dual numbers carries.
-pub(crate) const STEP_SEEDS: usize = 8;
 /// Directions of the joints' configuration that one evaluation in dual numbers carries.
 pub(crate) const JOINT_DIRECTIONS: usize = 4;
 
@@ -215,7 +213,7 @@ pub struct DifferentiatedModel<'m> {
     /// Which of the parameters loads and actuators on free bodies follow.
     of_loads: Vec<usize>,
     seen_by_forces: Vec<SeededModel>,
-    seen_by_steps: Vec<SeededModel<STEP_SEEDS>>,
+    seen_by_steps: Vec<SeededModel<CHUNK>>,
     constant: Option<Model<DualArray<DIRECTIONS>>>,
     constant_joints: Mechanism<DualArray<JOINT_DIRECTIONS>>,
 }
@@ -313,7 +311,7 @@ impl<'m> DifferentiatedModel<'m> {
     }
 
     /// Models that carry the derivatives with respect to the parameters for which whole steps are taken in dual numbers.
-    pub(crate) fn seen_by_steps(&self) -> &[SeededModel<STEP_SEEDS>] {
+    pub(crate) fn seen_by_steps(&self) -> &[SeededModel<CHUNK>] {
         &self.seen_by_steps
     }
 

@@ -7,7 +7,7 @@ use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::{DMatrix, DVector};
 
 use super::parameters::FitParameters;
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::{CHUNK, DualArray, Scalar};
 use crate::step::Substep;
 
 /// The substeps that the error-controlled steps behind residuals had: for each stretch that is simulated by
@@ -225,9 +225,6 @@ impl<R: Residuals> FittedModel for R {
 pub(super) fn half_square(residuals: &[f64]) -> f64 {
     0.5 * residuals.iter().map(|r| r * r).sum::<f64>()
 }
-
-/// How many parameters are differentiated in one pass of forward mode.
-const CHUNK: usize = 8;
 
 /// The derivative of residuals with respect to physical parameters (m × n), by forward mode,
 /// a few parameters a pass; and the residuals themselves.

@@ -11,8 +11,8 @@ use super::loss::{DifferentiableLoss, DifferentiableResiduals, ResidualsIn};
 use super::loss_workspace::{LossWorkspace, TermIn};
 use super::moment::{Moment, MomentGradient, StepEnd};
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{Parameter, ParameterError, STEP_SEEDS, State, seeded};
-use crate::scalar::{DualArray, Scalar};
+use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::scalar::{CHUNK, DualArray, Scalar};
 
 /// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
 /// order of time, and a column for each of the given parameters, followed by one for each control value,
@@ -109,7 +109,7 @@ impl<'a> GaussNewton<'a> {
     /// When there are not [`Self::columns`] numbers.
     pub fn jvp(&self, direction: &[f64]) -> Result<Vec<f64>, SimulationError> {
         // Of the scalars that forces and residuals are compiled for the one that steps have.
-        type Dual = DualArray<STEP_SEEDS>;
+        type Dual = DualArray<CHUNK>;
         let along = |x: f64, v: f64| {
             let mut dual = Dual::from(x);
             dual.eps[0] = v;

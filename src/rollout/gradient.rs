@@ -6,11 +6,7 @@ use super::error::SimulationError;
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{Parameter, ParameterError, State, seeded};
 use crate::parallel::in_parallel;
-use crate::scalar::DualArray;
-
-/// Parameters that one simulation carries at a time: enough to share the cost of the values, few
-/// enough for a processor's registers.
-const CHUNK: usize = 8;
+use crate::scalar::{CHUNK, DualArray};
 
 /// A trajectory and how it follows its parameters.
 #[derive(Clone, Debug, PartialEq)]

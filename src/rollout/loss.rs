@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::loss_workspace::{Direction, LossWorkspace, Seed, Term};
 use super::moment::{Moment, MomentGradient};
-use crate::multibody::STEP_SEEDS;
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::{CHUNK, DualArray, Scalar};
 
 /// A loss that is evaluated in any scalar, so that dual numbers can differentiate it. Its value is the
 /// sum of [`Loss::running`] at the start of every step and of [`Loss::terminal`] at the end. What a step did is known at
@@ -88,12 +87,12 @@ impl<R: TrajectoryResiduals, T: Scalar> ResidualsIn<T> for R {
 /// [`TrajectoryResiduals`] as an object, in the scalars that isobar itself works with. Problems and solvers take the user's
 /// residuals in this form, so that they are compiled once and not once for each kind of residuals.
 pub trait DifferentiableResiduals:
-    ResidualsIn<f64> + ResidualsIn<Seed> + ResidualsIn<DualArray<STEP_SEEDS>> + ResidualsIn<Direction>
+    ResidualsIn<f64> + ResidualsIn<Seed> + ResidualsIn<DualArray<CHUNK>> + ResidualsIn<Direction>
 {
 }
 
 impl<R> DifferentiableResiduals for R where
-    R: ResidualsIn<f64> + ResidualsIn<Seed> + ResidualsIn<DualArray<STEP_SEEDS>> + ResidualsIn<Direction>
+    R: ResidualsIn<f64> + ResidualsIn<Seed> + ResidualsIn<DualArray<CHUNK>> + ResidualsIn<Direction>
 {
 }
 

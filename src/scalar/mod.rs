@@ -14,6 +14,10 @@ pub(crate) use registers::{InRegisters, Registers, in_registers, with_registers}
 use nalgebra::{Matrix3, Vector3};
 use num_dual::DualNumCopy;
 
+/// Derivatives that one evaluation in dual numbers carries where many are asked for (a *chunk* in `ForwardDiff.jl`): enough to
+/// share the cost of the values, few enough for a processor's registers.
+pub(crate) const CHUNK: usize = 8;
+
 /// A real number or a dual number over `f64`.
 ///
 /// Blanket-implemented: there is nothing to implement by hand. Comparisons between scalars use

@@ -4,11 +4,9 @@ use nalgebra::DMatrix;
 
 use super::step_point::StepPoint;
 use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
-use crate::multibody::{Model, Parameter, ParameterError, STEP_SEEDS, SeededModel, State, seeded};
-use crate::scalar::DualArray;
+use crate::multibody::{Model, Parameter, ParameterError, SeededModel, State, seeded};
+use crate::scalar::{CHUNK, DualArray};
 
-/// Directions that one dual step carries.
-const CHUNK: usize = STEP_SEEDS;
 /// What the step is taken in.
 pub(super) type Dual = DualArray<CHUNK>;
 

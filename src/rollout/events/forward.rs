@@ -10,11 +10,8 @@ use super::super::simulate::Rollout;
 use super::event::{Event, check_all};
 use crate::multibody::{Parameter, ParameterError, State, seeded};
 use crate::parallel::in_parallel;
-use crate::scalar::DualArray;
+use crate::scalar::{CHUNK, DualArray};
 use crate::step::StepWorkspace;
-
-/// Parameters that one simulation carries at a time.
-const CHUNK: usize = 8;
 
 type Dual = DualArray<CHUNK>;
 

@@ -15,14 +15,12 @@ use super::jacobian_of;
 use super::search::Solved;
 use crate::contact::Collider;
 use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, total_forces};
-use crate::scalar::{DualArray, lift_matrix, lift_vector};
+use crate::scalar::{CHUNK, DualArray, lift_matrix, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce};
 use crate::step::StepCotangent;
 use crate::step::derivative_workspace::DerivativeWorkspace;
 use crate::step::step_point::StepPoint;
 
-/// Directions at a time.
-const CHUNK: usize = 8;
 type Dual = DualArray<CHUNK>;
 
 /// Numbers that a body's part of a step is made of: state, force, gravity, mass, centre of mass, inertia.

@@ -5,10 +5,7 @@ use nalgebra::DMatrix;
 use super::super::StepProblem;
 use super::super::runge_kutta::rate_into;
 use crate::multibody::{ForceWorkspace, JointAcceleration, Model, ModelIdentity, State, total_forces};
-use crate::scalar::{DualArray, Scalar};
-
-/// Directions that one evaluation in dual numbers carries.
-const CHUNK: usize = 8;
+use crate::scalar::{CHUNK, DualArray, Scalar};
 
 /// What the rate is evaluated with: memory that is reused.
 #[derive(Debug)]
