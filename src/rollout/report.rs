@@ -102,7 +102,7 @@ impl<'a, T> TakenStep<'a, T> {
     {
         let of = |pair: usize| model.pairs[pair].bodies;
         match self.integrator {
-            Integrator::VelocityLevel(_) => self.workspace.contact_pairs().map(of).for_each(visit),
+            Integrator::VelocityLevel(_) => self.implicit_loads().for_each(|patch| visit(of(patch.pair))),
             Integrator::SemiImplicitEuler | Integrator::Complementarity(_) => {
                 self.explicit_loads().for_each(|(pair, _)| visit(of(pair)));
                 if matches!(self.integrator, Integrator::Complementarity(_)) {

@@ -230,12 +230,6 @@ impl<T> StepWorkspace<T> {
         self.last_velocity_level().loaded_patches()
     }
 
-    /// The pairs of geometries (indices in [`Model::pairs`]) that touched at the start of the last velocity-level
-    /// step.
-    pub(crate) fn contact_pairs(&self) -> impl Iterator<Item = usize> {
-        self.last_velocity_level().contact_pairs()
-    }
-
     /// Calls `visit` for each contact of the last step, of fixed length and at the level of velocities, with its pair in
     /// [`Model::pairs`] and the impulse on body A about its origin, in W, N s and N m s.
     fn for_each_impulse(&self, model: &Model, visit: &mut dyn FnMut(usize, SpatialForce<f64>)) {

@@ -86,11 +86,6 @@ impl Workspace {
         &self.newton.statistics
     }
 
-    /// The pairs of geometries that touched at the start of the last step.
-    pub fn contact_pairs(&self) -> impl Iterator<Item = usize> {
-        self.problem.patches.iter().map(|patch| patch.pair)
-    }
-
     /// The patches of contact that the last step began with.
     pub fn loaded_patches(&self) -> impl Iterator<Item = LoadedPatch> {
         self.problem.patches.iter().filter(|patch| patch.contacts.sums.load > 0.0).map(|patch| {
