@@ -353,7 +353,7 @@ fn main() {
         ),
     ];
     // Drake 1.51.1 on the same shapes: ComputeContactSurfaces alone, without the wrench, on the
-    // machine of the README's figures.
+    // machine of the guide's figures.
     let drake = ["Drake 92 µs", "Drake 35 µs", "Drake 15 µs", "Drake 148 µs"];
     for (scene, reference) in scenes.iter().zip(drake) {
         let triangles = measure(c, scene, Triangles, Wrench);

@@ -212,7 +212,7 @@ fn main() {
         .configure_from_args();
     let c = &mut criterion;
     let polygons = SurfaceRepresentation::Polygons;
-    // Drake 1.51.1 on a machine of the kind of the README's figures, in the order of MODELS.
+    // Drake 1.51.1 on a machine of the kind of the guide's figures, in the order of MODELS.
     let drake = [
         [2446.0, 2646.0, 2857.0, 5554.0],
         [1150.0, 1378.0, 1504.0, 2269.0],

@@ -1,4 +1,4 @@
-//! The README says what the examples do.
+//! The README and the guide say what the examples do.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,22 +9,22 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
-/// The first block of a language in the README.
-fn block<'a>(readme: &'a str, language: &str) -> &'a str {
+/// The first block of a language in a page.
+fn block<'a>(page: &'a str, language: &str) -> &'a str {
     let start = format!("```{language}\n");
-    let from = readme.find(&start).unwrap_or_else(|| panic!("no {language} block")) + start.len();
-    let length = readme[from..].find("```").unwrap();
-    &readme[from..from + length]
+    let from = page.find(&start).unwrap_or_else(|| panic!("no {language} block")) + start.len();
+    let length = page[from..].find("```").unwrap();
+    &page[from..from + length]
 }
 
-/// All blocks of a language in the README.
-fn blocks<'a>(mut readme: &'a str, language: &str) -> Vec<&'a str> {
+/// All blocks of a language in a page.
+fn blocks<'a>(mut page: &'a str, language: &str) -> Vec<&'a str> {
     let start = format!("```{language}\n");
     let mut found = Vec::new();
-    while let Some(from) = readme.find(&start) {
-        readme = &readme[from..];
-        found.push(block(readme, language));
-        readme = &readme[start.len()..];
+    while let Some(from) = page.find(&start) {
+        page = &page[from..];
+        found.push(block(page, language));
+        page = &page[start.len()..];
     }
     found
 }
@@ -41,14 +41,14 @@ fn the_library_example_is_the_quick_start() {
 }
 
 #[test]
-fn the_law_of_the_readme_is_that_of_the_example() {
-    let readme = read("README.md");
-    let law = blocks(&readme, "rust").into_iter().find(|b| b.contains("impl ContactLaw")).unwrap();
+fn the_law_of_rubber_in_the_guide_is_that_of_the_example() {
+    let chapter = read("docs/guide/src/own.md");
+    let law = "impl ContactLaw for Rubber";
+    let block = blocks(&chapter, "rust").into_iter().find(|block| block.contains(law)).unwrap();
     let without_comments = |text: &str| -> String {
         text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
     };
-    let law = law.split("\n\nlet contact").next().unwrap();
-    let definition = law.split("\n\n").skip(1).collect::<Vec<_>>().join("\n\n");
+    let definition = block[block.find(law).unwrap()..].split("\n\nlet contact").next().unwrap();
     assert!(definition.contains("damping_factor") && definition.contains("friction_coefficient"));
     let example = without_comments(&read("examples/own_law.rs"));
     assert!(example.contains(definition.trim()), "{definition}");
@@ -80,9 +80,9 @@ fn the_scene_of_the_readme_is_valid() {
 }
 
 #[test]
-fn the_joints_and_robots_of_the_readme_are_valid() {
-    let readme = read("README.md");
-    let all = blocks(&readme, "toml");
+fn the_joints_and_robots_of_the_guide_are_valid() {
+    let chapter = read("docs/guide/src/scenes.md");
+    let all = blocks(&chapter, "toml");
     let find = |part: &str| *all.iter().find(|b| b.contains(part)).unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let urdf = r#"<robot name="r">
@@ -93,9 +93,9 @@ fn the_joints_and_robots_of_the_readme_are_valid() {
       <joint name="elbow" type="continuous"><parent link="palm"/><child link="finger"/></joint>
     </robot>"#;
     std::fs::write(folder.join("gripper.urdf"), urdf).unwrap();
-    let file = folder.join("readme_joints.toml");
+    let file = folder.join("guide_joints.toml");
     std::fs::write(&file, format!("{}\n{}", find("[bodies.joint]"), find("[[robots]]"))).unwrap();
-    let out = folder.join("readme_joints.csv");
+    let out = folder.join("guide_joints.csv");
     let output = isobar(&["simulate", "--json", "--until", "0.01", "--out", text(&out), text(&file)]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
