@@ -100,7 +100,7 @@ fn kinks_are_named_in_scenes_that_stand_on_one() {
 
 #[test]
 #[ignore = "takes minutes: more of the same, planted on kinks"]
-fn kinks_are_named_in_a_hundred_scenes_that_stand_on_one_as_planted() {
+fn study_kinks_are_named_in_a_hundred_scenes_that_stand_on_one_as_planted() {
     kinks_are_named(0..100);
 }
 

@@ -294,7 +294,7 @@ fn the_bounce_of_a_ball_follows_modulus_dissipation_and_height_as_quadrature_say
 /// the sizes of substeps held and from differences with free sizes.
 #[test]
 #[ignore = "a study"]
-fn what_held_step_sizes_cost_at_the_onset_of_contact() {
+fn study_what_held_step_sizes_cost_at_the_onset_of_contact() {
     let [height, modulus, dissipation] = DROP;
     let (model, below) = ball_on_rail(modulus, dissipation);
     let force = Force::of(&model, below, 0.02);

@@ -159,12 +159,12 @@ fn derivatives_of_steps_are_those_of_differences() {
 
 #[test]
 #[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
-fn derivatives_of_lcp_at_200_states_of_the_bolt() {
+fn study_derivatives_of_lcp_at_200_states_of_the_bolt() {
     study(ComplementarityMethod::Lcp, 200);
 }
 
 #[test]
 #[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
-fn derivatives_of_ncp_at_200_states_of_the_bolt() {
+fn study_derivatives_of_ncp_at_200_states_of_the_bolt() {
     study(ComplementarityMethod::Ncp, 200);
 }

@@ -210,19 +210,19 @@ fn derivatives_are_those_of_differences() {
 
 #[test]
 #[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
-fn derivatives_of_ecp_at_200_states() {
+fn study_derivatives_of_ecp_at_200_states() {
     study(ComplementarityMethod::Ecp, 200);
 }
 
 #[test]
 #[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
-fn derivatives_of_lcp_at_200_states() {
+fn study_derivatives_of_lcp_at_200_states() {
     study(ComplementarityMethod::Lcp, 200);
 }
 
 #[test]
 #[ignore = "takes minutes; what it measures is told in docs/rigid_contact.md"]
-fn derivatives_of_ncp_at_200_states() {
+fn study_derivatives_of_ncp_at_200_states() {
     study(ComplementarityMethod::Ncp, 200);
 }
 

@@ -27,7 +27,7 @@ fn shortest(mut run: impl FnMut()) -> f64 {
 
 #[test]
 #[ignore = "measures time, which is told and not judged"]
-fn times_of_steps() {
+fn study_times_of_steps() {
     use ComplementarityMethod::{Bilateral, Ecp, Lcp, Ncp};
     for scene in [scenes::desk(), scenes::tee(), scenes::dumbbell()] {
         for method in [Ecp, Lcp, Ncp] {

@@ -93,8 +93,7 @@ fn plant(number: u64, count: u64, sizes: &[f64], found: &mut Found) {
     let magnitudes = check.magnitudes();
     let claimed: Vec<Quantities<f64>> =
         parameters.chunks(CHUNK).flat_map(|chunk| check.claimed(chunk, 0.0).unwrap()).collect();
-    let mut around: Vec<_> =
-        parameters.par_iter().map(|p| check.surroundings(p, &check_settings).unwrap()).collect();
+    let mut around: Vec<_> = in_parallel(&parameters, |p| check.surroundings(p, &check_settings).unwrap());
     let mut compared: Vec<Vec<Vec<Comparison>>> = around
         .iter_mut()
         .zip(&claimed)
@@ -187,21 +186,18 @@ fn faces_that_lose_their_stiffness_nearby_raise_no_alarm() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn thousands_of_planted_errors_are_found_and_nothing_else() {
+fn study_thousands_of_planted_errors_are_found_and_nothing_else() {
     assert_eq!(plant_in(5..45, 25).planted, 2000);
 }
 
 #[test]
 #[ignore = "takes half an hour"]
-fn ten_thousand_smooth_states_without_planted_errors_raise_no_alarm() {
-    let parts: Vec<Found> = (100..10_100u64)
-        .into_par_iter()
-        .map(|number| {
-            let mut found = Found::default();
-            plant(number, 0, &[], &mut found);
-            found
-        })
-        .collect();
+fn study_ten_thousand_smooth_states_without_planted_errors_raise_no_alarm() {
+    let parts: Vec<Found> = in_parallel(100..10_100u64, |number| {
+        let mut found = Found::default();
+        plant(number, 0, &[], &mut found);
+        found
+    });
     let rows: usize = parts.iter().map(|found| found.rows).sum();
     let alarms: usize = parts.iter().map(|found| found.false_alarms).sum();
     let undecided: usize = parts.iter().map(|found| found.undecided).sum();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::contact::LARGEST_QUADRATURE_ORDER;
+use crate::parallel::in_parallel;
 
 /// Numbers of a normal distribution, the same ones each time.
 fn normal(seed: u64) -> impl FnMut() -> f64 {
@@ -126,7 +127,7 @@ fn errors_are_as_large_as_the_standard_errors_only_where_starts_are_estimated() 
                 })
                 .sum::<f64>()
         };
-        ((1..=4u64).into_par_iter().map(squares).sum::<f64>() / 8.0).sqrt()
+        (in_parallel(1..=4u64, squares).into_iter().sum::<f64>() / 8.0).sqrt()
     };
     let [estimated, recorded] = [true, false].map(ratio);
     assert!((0.5..1.6).contains(&estimated), "{estimated}");
