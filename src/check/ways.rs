@@ -23,6 +23,11 @@ use crate::scalar::CHUNK;
 /// alone, which the balance of an implicit step multiplies by its stiffness, and explicit steps that are too long from step to step: by up
 /// to 2·10⁻¹¹ in the scenes of examples and tests.
 const AGREEMENT: f64 = 1e-9;
+/// What a derivative is off by less than this part of the largest sensitivity of any component is nothing: of a component that
+/// depends on none of the parameters, ways may leave products of what has vanished.
+const NOTHING: f64 = 1e-25;
+/// The same where no component depends on any of them, in SI units.
+const NOTHING_ALONE: f64 = 1e-40;
 
 /// What the names of ways over all steps begin with.
 const ALL_STEPS: &str = "all steps";
@@ -232,13 +237,15 @@ pub(super) fn compare_way(
 ) -> (Way, Option<ReportRow>) {
     let mut worst = (0, 0, 0.0_f64);
     let mut disagreeing = 0;
+    let most = expected.largest.iter().fold(0.0, |most: f64, x| most.max(*x));
+    let nothing = NOTHING_ALONE.max(NOTHING * most);
     for row in 0..found.nrows() {
         let largest = expected.largest[row];
         for (column, scale) in scales.iter().enumerate() {
             let off = (found[(row, column)] - expected.derivatives[(row, column)]).abs() * scale;
             // Not a number is as far off as can be.
             let off = match off {
-                0.0 => 0.0,
+                off if off <= nothing => 0.0,
                 off if off.is_nan() => f64::INFINITY,
                 off => off / largest,
             };

@@ -243,8 +243,15 @@ fn print_compared(arguments: &FitArguments, file: &FitFile) -> Result<(), Error>
         write_result(path, &comparison)?;
     }
     match arguments.json {
-        true => print_json(&comparison),
-        false => print_comparison(&mut text_output(), &comparison),
+        true => print_json(&comparison)?,
+        false => print_comparison(&mut text_output(), &comparison)?,
+    }
+    match comparison.recommended {
+        Some(_) => Ok(()),
+        None => Err(Error::Fit {
+            path: arguments.fit.display().to_string(),
+            message: "no model could be fitted and predict what was left out; the reasons are above".into(),
+        }),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Comparison {
     /// The models, the best first; those that could not be rated come last.
     candidates: Vec<Outcome>,
     /// The simplest of those that the data do not tell from the best.
-    recommended: Option<String>,
+    pub(super) recommended: Option<String>,
 }
 
 /// What a model says of measurements that it was not fitted to: for each of all measurements the mean square of its

@@ -338,3 +338,22 @@ fn values_of_loads_and_of_what_pushes_bodies_are_checked() {
         assert_eq!(count("command of twist", "zero"), 30, "{kind}");
     }
 }
+
+/// What does not depend on the only parameters that are checked is zero, though products may leave 1e-51 of it.
+#[test]
+fn components_without_any_sensitivity_are_no_alarm() {
+    let folder = Folder::new("only");
+    for kind in ["lagged", "tamsi", "sap"] {
+        let scene = folder.file(
+            &format!("{kind}.toml"),
+            format!(
+                "gravity = [0, 0, 0]\n[solver]\nkind = \"{kind}\"\ntime_step = 1e-3\n[materials.m]\n\
+                 hydroelastic_modulus = 1e5\n[[bodies]]\nname = \"ball\"\nlinear_velocity = [1, 0, 0]\nmass = 1\n\
+                 [[bodies.geometries]]\nshape = {{ sphere = {{ radius = 0.05 }} }}\nmaterial = \"m\"\n"
+            ),
+        );
+        let output = isobar(&["gradient-check", text(&scene), "--steps", "1", "--only", "ball.vx"]);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && !printed.contains("WRONG"), "{kind}: {printed}");
+    }
+}

@@ -140,7 +140,7 @@ fn run(page: &str, text: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn what_commands_print_in_the_guide_is_what_they_print() {
+fn transcripts_in_the_guide_are_what_commands_print() {
     let mode = std::env::var("ISOBAR_GUIDE").unwrap_or_default();
     let mut differing = Vec::new();
     for (page, text) in pages() {

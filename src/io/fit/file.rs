@@ -336,8 +336,11 @@ impl FitFile {
     pub fn files(&self) -> Result<Vec<PathBuf>, FileError> {
         let mut files = vec![self.path.clone()];
         files.extend(self.scene.files.iter().cloned());
-        for candidate in self.candidates()? {
-            files.extend(candidate.file.scene.files);
+        // Those of a candidate are in its own scene.
+        if self.candidate.is_none() {
+            for candidate in self.candidates()? {
+                files.extend(candidate.file.scene.files);
+            }
         }
         let of_trajectories = self.table.trajectories.iter().flat_map(|table| &table.files);
         let of_sensors = self.table.recordings.iter().flat_map(|table| &table.files);
