@@ -67,7 +67,7 @@ impl Pose {
 pub struct FrameContact {
     /// Centroid of the contact surface in the world, m.
     pub centroid: Vector3<f64>,
-    /// Wrench on A about the centroid, in the world: N m and N; that of the implicit step that led to the frame, if one did.
+    /// Wrench on A about the centroid, in the world: N m and N.
     pub on_a: SpatialForce,
     /// Area, m².
     pub area: f64,

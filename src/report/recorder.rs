@@ -23,10 +23,9 @@ pub struct Recording {
 
 /// An observer that records what it sees.
 ///
-/// Contact surfaces are those of the pressure fields at the poses and velocities of each frame, as
-/// [`Model::pair_contact`] has them. They are computed at the end, for all frames in parallel, so that a
-/// simulation waits little for its recording. Wrenches are those of the implicit step that led to the frame
-/// ([`StepReport::step_forces`]), or those of the fields where there is none.
+/// Contact surfaces and wrenches are those of the pressure fields at the poses and velocities of each
+/// frame, as [`Model::pair_contact`] has them. They are computed at the end, for all frames in parallel, so that a
+/// simulation waits little for its recording.
 ///
 /// # Examples
 /// ```no_run
@@ -48,19 +47,10 @@ pub struct Recorder<'m> {
     pairs: Vec<Vec<GeometryPair>>,
     has_plots: bool,
     recording: Recording,
-    seen: Vec<Seen>,
+    /// Of each frame the state, and what the steps since the frame before took.
+    seen: Vec<(State, Effort)>,
     frames: Vec<BodyFrame>,
     joints: JointKinematics,
-}
-
-/// What is kept of a frame until its contacts are found.
-#[derive(Debug)]
-struct Seen {
-    state: State,
-    /// For each pair of bodies the wrench on A about its origin over the step that led there, if it was an implicit one.
-    of_step: Option<Vec<SpatialForce>>,
-    /// What the steps since the frame before took.
-    effort: Effort,
 }
 
 impl<'m> Recorder<'m> {
@@ -116,14 +106,6 @@ impl<'m> Recorder<'m> {
         let is_due = step.time >= self.due - 1e-9 * self.interval;
         if is_due || step.steps == step.all_steps {
             self.add(step.time, step.state);
-            let mut wrenches = step.step_forces().map(Vec::into_iter);
-            let of_pair = |pairs: &Vec<_>| {
-                let of_geometries = wrenches.as_mut()?.take(pairs.len());
-                Some(of_geometries.fold(SpatialForce::zero(), |sum, wrench| sum + wrench))
-            };
-            if let Some(seen) = self.seen.last_mut() {
-                seen.of_step = self.pairs.iter().map(of_pair).collect();
-            }
             self.due = ((step.time / self.interval + 1e-9).floor() + 1.0) * self.interval;
         }
     }
@@ -144,8 +126,7 @@ impl<'m> Recorder<'m> {
         let poses = self.frames.iter().enumerate().map(pose).collect();
         let (contacts, surface) = (Vec::new(), FrameSurface::default());
         self.recording.film.frames.push(Frame { time, poses, contacts, surface });
-        let effort = self.recording.plots.take_effort();
-        self.seen.push(Seen { state: state.clone(), of_step: None, effort });
+        self.seen.push((state.clone(), self.recording.plots.take_effort()));
     }
 
     /// Finds the contacts of all frames.
@@ -153,18 +134,12 @@ impl<'m> Recorder<'m> {
         let Self { model, pairs, seen, recording, .. } = self;
         let scratch = || (Vec::new(), JointKinematics::default(), Workspace::default());
         let frames = recording.film.frames.par_iter_mut().zip(seen.par_iter());
-        frames.for_each_init(scratch, |(frames, joints, workspace), (frame, Seen { state, of_step, .. })| {
+        frames.for_each_init(scratch, |(frames, joints, workspace), (frame, (state, _))| {
             model.update_frames(state, frames, joints);
+            let pairs = pairs.iter().enumerate();
             let of_pair =
                 |(i, pairs): (usize, &Vec<_>)| frame.surface.add(model, frames, i as u32, pairs, workspace);
-            frame.contacts = pairs.iter().enumerate().map(of_pair).collect();
-            let wrenches = of_step.iter().flatten().zip(&*pairs);
-            for (contact, (on_a, pairs)) in frame.contacts.iter_mut().zip(wrenches) {
-                if let Some(contact) = contact {
-                    let origin = &frames[pairs[0].bodies.a].pose.translation;
-                    contact.on_a = on_a.shifted(&(contact.centroid - origin));
-                }
-            }
+            frame.contacts = pairs.map(of_pair).collect();
         });
     }
 
@@ -173,7 +148,7 @@ impl<'m> Recorder<'m> {
         self.find_contacts();
         let mut recording = self.recording;
         if self.has_plots {
-            for (frame, Seen { state, effort, .. }) in recording.film.frames.iter().zip(&self.seen) {
+            for (frame, (state, effort)) in recording.film.frames.iter().zip(&self.seen) {
                 recording.plots.add(self.model, state, frame, effort);
             }
             recording.plots.add_field_energies(self.model, &recording.film, &self.pairs);
@@ -238,27 +213,14 @@ mod tests {
     use super::*;
     use crate::io::Scene;
     use crate::multibody::PairWorkspace;
-    use crate::rollout::Rollout;
-    use crate::step::{Integrator, VelocityLevel};
     use approx::assert_relative_eq;
 
     #[test]
     fn frames_come_when_they_are_due_and_have_the_contact_of_the_fields() {
         let scene = Scene::load("examples/fit_ball/scene.toml").unwrap();
-        let (explicit, mut implicit) = (scene.rollout(0.0501).unwrap(), scene.rollout(0.0501).unwrap());
-        implicit.settings.integrator = Integrator::VelocityLevel(VelocityLevel::default());
-        [explicit, implicit].iter().for_each(check_frames);
-    }
-
-    fn check_frames(rollout: &Rollout<'_>) {
-        let model = rollout.model;
-        let mut recorder = Recorder::new(model, 0.01);
-        let mut of_steps = Vec::new();
-        let look = |step: &StepReport| {
-            recorder.look(step);
-            of_steps.push(step.step_forces());
-        };
-        rollout.for_each(look).unwrap();
+        let rollout = scene.rollout(0.0501).unwrap();
+        let mut recorder = Recorder::new(&scene.model, 0.01);
+        rollout.for_each(|step| recorder.look(step)).unwrap();
         assert_eq!(recorder.last_time(), Some(0.0501));
         let Recording { film, plots } = recorder.finish();
         let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
@@ -269,24 +231,20 @@ mod tests {
         let until = rollout.simulate().unwrap();
         let index = until.times.iter().position(|&time| (time - 0.03).abs() < 1e-9).unwrap();
         let mut frames = Vec::new();
-        model.body_frames(&until.states[index], &mut frames);
-        let pairs = model.pairs();
-        let contact = model.body_pair_contact(&frames, pairs, &mut PairWorkspace::default());
+        scene.model.body_frames(&until.states[index], &mut frames);
+        let pairs = scene.model.pairs();
+        let contact = scene.model.body_pair_contact(&frames, pairs, &mut PairWorkspace::default());
         let seen = film.frames[3].contacts[0].expect("they touch");
         assert_relative_eq!(seen.area, contact.area, max_relative = 1e-12);
         assert_relative_eq!(seen.max_pressure, contact.max_pressure, max_relative = 1e-9);
         assert_relative_eq!(seen.centroid, contact.centroid.unwrap(), epsilon = 1e-12);
-        // Its wrench is that of the step, or without one that of the fields.
-        let origin = frames[pairs[0].bodies.a].pose.translation;
-        let of_step = of_steps[index].as_ref().map(|of_pairs| of_pairs[0]);
-        let on_a = of_step.unwrap_or(contact.wrench_on_a).shifted(&(seen.centroid - origin));
-        assert_relative_eq!(seen.on_a.translational, on_a.translational, max_relative = 1e-10);
-        assert_relative_eq!(seen.on_a.rotational, on_a.rotational, epsilon = 1e-12);
+        let force = contact.wrench_on_a.translational;
+        assert_relative_eq!(seen.on_a.translational, force, max_relative = 1e-10);
         // The energy that plots show is that of the state.
         let energy = plots.plots.iter().find(|plot| plot.title == "Energy").unwrap();
-        let mechanical = model.mechanical_energy(&until.states[index]);
+        let mechanical = scene.model.mechanical_energy(&until.states[index]);
         assert_eq!(energy.series[0].values[3], mechanical);
-        let stored = model.body_pair_energy(&frames, pairs);
+        let stored = scene.model.body_pair_energy(&frames, pairs);
         assert_relative_eq!(energy.series[1].values[3], stored, max_relative = 1e-6);
         assert!(plots.plots.iter().all(|plot| plot.series.iter().all(|s| s.values.len() == times.len())));
     }

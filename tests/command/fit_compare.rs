@@ -76,23 +76,6 @@ fn a_candidate_is_fitted_by_itself() {
 }
 
 #[test]
-fn a_comparison_without_a_model_that_works_fails() {
-    let folder = Folder::with_example("compare_none");
-    let light = coarse().0.replace("mass = 0.1", "mass = 1e-9").replace("2.5e-4", "5e-3");
-    let fit = throws(&folder, "[[candidates]]\nname = \"other\"\nstarts = \"recorded\"\n");
-    let own = folder.file("scene.toml", light);
-    assert!(own.exists());
-    let output = isobar(&["fit", text(&fit), "--compare", "--folds", "2", "--json"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    let comparison: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(
-        comparison["recommended"].is_null() && told.contains("no model could be fitted"),
-        "{comparison} {told}"
-    );
-}
-
-#[test]
 fn a_model_that_cannot_be_simulated_comes_last() {
     let folder = Folder::with_example("compare_failed");
     let scene = &coarse().0;
