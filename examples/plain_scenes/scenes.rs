@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 /// A random scene.
+#[derive(Clone)]
 pub struct Plain {
     /// The scene file.
     pub scene: Value,

@@ -60,7 +60,7 @@ pub fn advise(model: &Model, state: &State, settings: &SimulationSettings, load:
     for frame in &mut frames {
         frame.velocity = crate::spatial::SpatialVelocity::zero();
     }
-    let groups = model.pairs().chunk_by(|p, q| p.bodies == q.bodies);
+    let groups = model.pairs_by_bodies();
     Advice { pairs: groups.map(|pairs| pair_advice(model, &frames, pairs, settings, load)).collect() }
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use nalgebra::{Matrix6, Vector3, Vector6};
 use serde::Serialize;
 
-use super::contact_surface::{Face, faces, state_at};
+use super::contact_surface::{Face, faces, row_at};
 use super::loaded::print_loaded;
 use super::messages::text_output;
 use super::outputs::{check_outputs, print_json};
@@ -65,6 +65,11 @@ struct PairReport {
     b: String,
     force_on_a: [f64; 3],
     torque_on_a: [f64; 3],
+    /// The force and the torque on A in the trajectory, where it has them: those of a step that led to the state, say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_force_on_a: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_torque_on_a: Option<[f64; 3]>,
     area: f64,
     faces: usize,
     centroid: Option<[f64; 3]>,
@@ -138,10 +143,10 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
     let mut inputs = scene.files.clone();
     inputs.extend(arguments.at.clone());
     check_outputs(&arguments.out.iter().cloned().collect::<Vec<_>>(), &inputs)?;
-    let mut time = None;
+    let (mut time, mut forces) = (None, Vec::new());
     if let Some(file) = &arguments.at {
-        let (of_state, state) = state_at(&scene, file, arguments.time)?;
-        (time, scene.state) = (Some(of_state), state);
+        let row = row_at(&scene, file, arguments.time)?;
+        (time, scene.state, forces) = (Some(row.time), row.state, row.forces);
     }
     let pairs = body_pairs(&scene)?;
     let rigid = scene.model.rigid_pairs().iter().map(|pair| pair.bodies);
@@ -152,7 +157,15 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
         print_loaded(&loaded);
     }
     let mut surface = FrameSurface::default();
-    let pairs = contacts(&scene, &pairs, arguments, &mut surface)?;
+    let mut pairs = contacts(&scene, &pairs, arguments, &mut surface)?;
+    for (of_bodies, on_a) in scene.model.pairs_by_bodies().zip(&forces) {
+        let BodyPair { a, b } = of_bodies[0].bodies;
+        let names = [a, b].map(|body| &scene.model.bodies[body].name);
+        if let Some(pair) = pairs.iter_mut().find(|pair| [&pair.a, &pair.b] == names) {
+            pair.recorded_force_on_a = Some(three(&on_a.translational));
+            pair.recorded_torque_on_a = Some(three(&on_a.rotational));
+        }
+    }
     if let Some(file) = &arguments.out {
         write_contact_surface(file, &surface)?;
     }
@@ -220,6 +233,8 @@ fn contacts(
             b: model.bodies[bodies.b].name.clone(),
             force_on_a: three(&contact.wrench_on_a.translational),
             torque_on_a: three(&contact.wrench_on_a.rotational),
+            recorded_force_on_a: None,
+            recorded_torque_on_a: None,
             area: contact.area,
             faces: contact.faces,
             centroid: contact.centroid.as_ref().map(three),
@@ -266,6 +281,10 @@ fn print_text(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         writeln!(out, "{}", if pair.faces == 0 { ": they do not touch" } else { "" })?;
         line(out, "force on A, N", &pair.force_on_a)?;
         line(out, "torque on A, N m", &pair.torque_on_a)?;
+        if let (Some(force), Some(torque)) = (&pair.recorded_force_on_a, &pair.recorded_torque_on_a) {
+            line(out, "force in the file, N", force)?;
+            line(out, "torque in it, N m", torque)?;
+        }
         line(out, "area, m²", &[pair.area])?;
         writeln!(out, "  {:<22} {:>14}", "faces", pair.faces)?;
         match &pair.centroid {

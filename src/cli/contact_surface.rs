@@ -10,6 +10,7 @@ use crate::contact::{Workspace, for_each_polygon_traction};
 use crate::io::Scene;
 use crate::multibody::{BodyFrame, GeometryPair, Model, State, with_pair};
 use crate::rollout::Trajectory;
+use crate::spatial::SpatialForce;
 
 /// A polygon of a contact surface. SI units, world frame.
 #[derive(Debug, Serialize)]
@@ -49,10 +50,18 @@ pub(super) fn faces(
     faces
 }
 
-/// The state of a trajectory nearest to a time, or its last without one, and its time.
-pub(super) fn state_at(scene: &Scene, file: &Path, time: Option<f64>) -> Result<(f64, State), Error> {
+/// A row of a trajectory.
+pub(super) struct Row {
+    pub time: f64,
+    pub state: State,
+    /// The force of contact on A for each two bodies in [`Model::pairs_by_bodies`], if the file has them.
+    pub forces: Vec<SpatialForce>,
+}
+
+/// The row of a trajectory nearest to a time, or its last without one.
+pub(super) fn row_at(scene: &Scene, file: &Path, time: Option<f64>) -> Result<Row, Error> {
     scene.check_motion()?;
-    let Trajectory { times, mut states } = Trajectory::read(file, &scene.model)?;
+    let (Trajectory { times, mut states }, mut forces) = Trajectory::read_with_forces(file, &scene.model)?;
     let (first, last) = (times[0], times[times.len() - 1]);
     let index = match time {
         None => times.len() - 1,
@@ -69,5 +78,5 @@ pub(super) fn state_at(scene: &Scene, file: &Path, time: Option<f64>) -> Result<
             });
         }
     };
-    Ok((times[index], states.swap_remove(index)))
+    Ok(Row { time: times[index], state: states.swap_remove(index), forces: forces.swap_remove(index) })
 }

@@ -18,6 +18,7 @@ use super::{Error, load_scene, print_warnings};
 use crate::io::{ProblemFile, Scene};
 use crate::report::{Chart, Curve, CurveMode, Page, Recording, Table};
 use crate::rollout::Trajectory;
+use crate::spatial::SpatialForce;
 
 /// Arguments of `isobar report`.
 #[derive(Debug, Args)]
@@ -51,6 +52,38 @@ struct OptimizationResult {
     history: Vec<Iteration>,
     commands: Vec<Command>,
     variables: Vec<f64>,
+    /// Of controllers.
+    #[serde(default)]
+    parameters: Vec<Parameter>,
+    /// Of an ensemble.
+    test: Option<Test>,
+}
+
+#[derive(Deserialize)]
+struct Parameter {
+    name: String,
+    start: f64,
+    value: f64,
+}
+
+/// How the members of the test fared, before and after.
+#[derive(Deserialize)]
+struct Test {
+    start: Outcome,
+    end: Outcome,
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    success: Option<Success>,
+    mean_cost: Option<f64>,
+    failed: usize,
+}
+
+#[derive(Deserialize)]
+struct Success {
+    successes: usize,
+    trials: usize,
 }
 
 #[derive(Deserialize)]
@@ -163,11 +196,17 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     check_outputs(outputs, &inputs)?;
     let recording = match arguments.iteration {
         None => recording(&file.scene, &trajectory, arguments.every)?,
+        Some(_) if file.ensemble.is_some() => {
+            let of = arguments.of.display();
+            return Err(Error::Usage(format!(
+                "{of}: --iteration is for problems without [ensemble] and controller_parameters; leave it out"
+            )));
+        }
         Some(number) => {
             file.scene.check_motion()?;
             let variables = variables_of(folder, &result, number)?;
             let motion = problem(&file)?.trajectory(variables).map_err(|error| failed(&file, error))?;
-            recorded(&file.scene, &motion, arguments.every)
+            recorded(&file.scene, &motion, &[], arguments.every)
         }
     };
     let shown = match arguments.iteration {
@@ -183,7 +222,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     let about = about("problem", &run.problem, more.map(|line| line.map(str::to_owned)));
     let page = Page {
         charts: charts(&file, &result)?,
-        tables: vec![costs(&result)],
+        tables: tables(&result),
         warnings,
         ..page(&run.problem, about, Some(&recording))
     };
@@ -194,16 +233,24 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
 /// The motion of a trajectory file.
 pub(super) fn recording(scene: &Scene, trajectory: &Path, every: NonZeroUsize) -> Result<Recording, Error> {
     scene.check_motion()?;
-    Ok(recorded(scene, &Trajectory::read(trajectory, &scene.model)?, every))
+    let (motion, forces) = Trajectory::read_with_forces(trajectory, &scene.model)?;
+    Ok(recorded(scene, &motion, &forces, every))
 }
 
-/// A motion to look at, of which every so many states are shown, the first and the last.
-fn recorded(scene: &Scene, Trajectory { times, states }: &Trajectory, every: NonZeroUsize) -> Recording {
+/// A motion to look at, of which every so many states are shown, the first and the last, with the forces of contact that
+/// each has, or else those of the fields.
+fn recorded(
+    scene: &Scene,
+    Trajectory { times, states }: &Trajectory,
+    forces: &[Vec<SpatialForce>],
+    every: NonZeroUsize,
+) -> Recording {
     // The interval matters to those who simulate only: every frame here is asked for.
     let mut recorder = recorder(scene, 1.0);
     for (i, (time, state)) in times.iter().zip(states).enumerate() {
         if i % every == 0 || i + 1 == states.len() {
             recorder.add(*time, state);
+            forces.get(i).into_iter().for_each(|forces| recorder.set_forces(forces));
         }
     }
     recorder.finish()
@@ -229,14 +276,14 @@ fn variables_of<'r>(folder: &Path, result: &'r OptimizationResult, number: u64) 
 
 /// The commands over time, those of the start, of a few iterations and those found, and the costs of the iterations.
 fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>, Error> {
-    let problem = problem(file)?;
     let mut earlier = vec![("start".to_owned(), file.commands(&file.start))];
-    // The last one is what was found; the start may not be what iterations began from.
-    let passed = result.history.len().saturating_sub(1);
+    // The last one is what was found; the start may not be what iterations began from. In ensembles variables are
+    // also parameters of controllers.
+    let passed = if file.ensemble.is_some() { 0 } else { result.history.len().saturating_sub(1) };
     for iteration in result.history.iter().take(passed).filter(|i| i.iteration > 0 && !i.variables.is_empty())
     {
         // Those of a problem that has changed since may be of another number.
-        let Ok(values) = problem.values(&iteration.variables) else { continue };
+        let Ok(values) = problem(file)?.values(&iteration.variables) else { continue };
         earlier.push((format!("after {}", iteration.iteration), file.commands(&values)));
     }
     let curve = |name: &str, times: &[f64], values: &[f64], interpolation: &str| Curve {
@@ -279,16 +326,42 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>,
     Ok(charts)
 }
 
-/// The terms of the cost.
-fn costs(result: &OptimizationResult) -> Table {
+/// The terms of the cost, and of an ensemble the parameters and the members of the test.
+fn tables(result: &OptimizationResult) -> Vec<Table> {
+    let table = |title: &str, first: &str, rows: Vec<Vec<String>>| Table {
+        title: title.to_owned(),
+        columns: [first, "start", "end"].map(str::to_owned).to_vec(),
+        rows,
+    };
+    let mut tables = vec![table("Costs", "cost", costs(result))];
+    if !result.parameters.is_empty() {
+        let row = |Parameter { name, start, value }: &Parameter| {
+            vec![name.clone(), format!("{start:.6e}"), format!("{value:.6e}")]
+        };
+        tables.push(table("Parameters", "parameter", result.parameters.iter().map(row).collect()));
+    }
+    if let Some(Test { start, end }) = &result.test {
+        let rate = |of: &Outcome| {
+            of.success.as_ref().map_or("–".to_owned(), |s| format!("{} of {}", s.successes, s.trials))
+        };
+        let cost = |of: &Outcome| of.mean_cost.map_or("–".to_owned(), |cost| format!("{cost:.6e}"));
+        let row = |name: &str, of: &dyn Fn(&Outcome) -> String| vec![name.to_owned(), of(start), of(end)];
+        let rows = vec![
+            row("success", &rate),
+            row("mean cost", &cost),
+            row("not simulated to the end", &|of| of.failed.to_string()),
+        ];
+        tables.push(table("Members that the optimization has not seen", "", rows));
+    }
+    tables
+}
+
+/// The terms of the cost, and their sum.
+fn costs(result: &OptimizationResult) -> Vec<Vec<String>> {
     let total = |of: fn(&CostPart) -> f64| result.costs.iter().map(of).sum::<f64>();
     let all =
         CostPart { name: "total".to_owned(), start: total(|part| part.start), end: total(|part| part.end) };
     let row =
         |part: &CostPart| vec![part.name.clone(), format!("{:.6e}", part.start), format!("{:.6e}", part.end)];
-    Table {
-        title: "Costs".to_owned(),
-        columns: ["cost", "start", "end"].map(str::to_owned).to_vec(),
-        rows: result.costs.iter().chain([&all]).map(row).collect(),
-    }
+    result.costs.iter().chain([&all]).map(row).collect()
 }

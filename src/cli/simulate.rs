@@ -73,6 +73,10 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         true => recorder(&scene, interval),
         false => recorder(&scene, interval).without_plots(),
     };
+    let recorder = || match arguments.forces {
+        Some(ForcesOf::State) => recorder().with_forces_of_states(),
+        _ => recorder(),
+    };
     let mut recorder = (!arguments.record.is_empty()).then(recorder);
     let (last, outcome) = simulate(&closed, arguments, schedule.steps(), &mut rows, recorder.as_mut());
     // What came before a step that failed is worth looking at.

@@ -3,9 +3,11 @@
 use std::array::from_fn;
 
 use nalgebra::Vector3;
+use wide::f64x4;
 
 use super::pressure_field::TetrahedronField;
 use crate::geometry::NO_NEIGHBOUR;
+use crate::spatial::RigidTransform;
 
 /// Gradients that differ by less than this part are equal,
 const EQUAL: f64 = 1e-10;
@@ -19,12 +21,16 @@ struct Cone {
     cosine: f64,
 }
 
+/// A linear function for each face of a tetrahedron: the parts of their gradients along x, y and z and their offsets, each
+/// for all four.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfFaces([f64x4; 4]);
+
 /// A tetrahedron.
 #[derive(Clone, Debug)]
 struct Part {
-    /// The barycentric coordinates as functions of the position: the parts of their gradients along x, y and z and their
-    /// offsets, each for all four.
-    coordinates: [[f64; 4]; 4],
+    /// The barycentric coordinates.
+    coordinates: OfFaces,
     /// Its faces on the boundary that have the lowest extent, a bit each.
     lowest: u8,
     /// Directions in which lines leave its cell where the extent is lowest.
@@ -84,6 +90,36 @@ fn joined(fields: &[TetrahedronField], neighbours: &[[u32; 4]]) -> Vec<u32> {
     of
 }
 
+impl OfFaces {
+    /// Their rates along a direction.
+    #[inline(always)]
+    fn rates(&self, along: &Vector3<f64>) -> f64x4 {
+        let [x, y, z, _] = self.0;
+        x * f64x4::splat(along.x) + y * f64x4::splat(along.y) + z * f64x4::splat(along.z)
+    }
+
+    /// Their values at a position.
+    #[inline(always)]
+    fn values(&self, at: &Vector3<f64>) -> f64x4 {
+        self.rates(at) + self.0[3]
+    }
+
+    /// Whether none is negative at a position.
+    #[inline(always)]
+    pub fn are_nonnegative(&self, at: &Vector3<f64>) -> bool {
+        self.values(at).simd_ge(f64x4::ZERO).all()
+    }
+
+    /// Become functions of positions in a frame in which theirs has this pose.
+    #[inline(always)]
+    pub fn move_to(&mut self, pose: &RigidTransform<f64>) {
+        let rows = [0, 1, 2].map(|axis| self.rates(&pose.rotation.row(axis).transpose()));
+        let mut moved = Self([rows[0], rows[1], rows[2], self.0[3]]);
+        moved.0[3] -= moved.rates(&pose.translation);
+        *self = moved;
+    }
+}
+
 impl Cells {
     /// The cells of a field: of each tetrahedron the neighbours, and its faces on the boundary that have the lowest extent.
     pub(super) fn new(fields: &[TetrahedronField], neighbours: &[[u32; 4]], lowest: &[u8]) -> Self {
@@ -96,9 +132,10 @@ impl Cells {
         let falls = Cone { axis: Vector3::zeros(), cosine: 2.0 };
         let part = |(field, &lowest): (&TetrahedronField, &u8)| {
             let of = &field.barycentric;
-            let along = |axis: usize| from_fn(|face| of[face].gradient[axis]);
-            let coordinates = [along(0), along(1), along(2), from_fn(|face| of[face].offset)];
-            Part { coordinates, lowest, falls }
+            let along = |axis: usize| f64x4::new(from_fn(|face| of[face].gradient[axis]));
+            let offsets = f64x4::new(from_fn(|face| of[face].offset));
+            let coordinates = [along(0), along(1), along(2), offsets];
+            Part { coordinates: OfFaces(coordinates), lowest, falls }
         };
         let mut parts: Vec<_> = fields.iter().zip(lowest).map(part).collect();
         for members in &members {
@@ -132,17 +169,28 @@ impl Cells {
         x: &Vector3<f64>,
         direction: &Vector3<f64>,
     ) -> WayOut {
-        let Part { coordinates: [along_x, along_y, along_z, offset], lowest, .. } =
-            &self.0[tetrahedron as usize];
-        let at = |k: usize, x: &Vector3<f64>| along_x[k] * x.x + along_y[k] * x.y + along_z[k] * x.z;
+        let Part { coordinates, lowest, .. } = &self.0[tetrahedron as usize];
+        let (heights, rates) = (coordinates.values(x).to_array(), coordinates.rates(direction).to_array());
         let depth: [f64; 4] = from_fn(|k| {
-            let rate = -at(k, direction);
-            let depth = (at(k, x) + offset[k]) / rate;
-            if rate > 0.0 && came != Some(k as u8) { depth } else { f64::INFINITY }
+            if rates[k] < 0.0 && came != Some(k as u8) { heights[k] / -rates[k] } else { f64::INFINITY }
         });
         let nearer = |a: usize, b: usize| if depth[b] < depth[a] { b } else { a };
         let face = nearer(nearer(0, 1), nearer(2, 3));
         WayOut { face: face as u8, depth: depth[face], is_lowest: lowest >> face & 1 == 1 }
+    }
+
+    /// Functions none of which is negative at points of a tetrahedron from which a line along a direction leaves it through its
+    /// face on the boundary where the extent is lowest; `None` where none does.
+    #[inline(always)]
+    pub fn lowest_way_out(&self, tetrahedron: u32, direction: &Vector3<f64>) -> Option<OfFaces> {
+        let Part { coordinates, lowest, .. } = &self.0[tetrahedron as usize];
+        let face = lowest.trailing_zeros() as usize;
+        let rates = coordinates.rates(direction);
+        // Of two coordinates that fall, the first to vanish is the one that is less in multiples of its rate.
+        let by = -*rates.as_array().get(face)?;
+        let compared = |of: f64x4| of * f64x4::splat(by) + f64x4::splat(of.as_array()[face]) * rates;
+        let [x, y, z, offsets] = coordinates.0;
+        (by > 0.0).then(|| OfFaces([compared(x), compared(y), compared(z), compared(offsets)]))
     }
 
     /// Whether the field is linear from every point of a tetrahedron along a direction of length 1 to where the line leaves the

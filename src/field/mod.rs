@@ -16,7 +16,7 @@ mod rigid_surface;
 mod skirt;
 mod zero_gradient;
 
-pub(crate) use cells::{Cells, WayOut};
+pub(crate) use cells::{Cells, OfFaces, WayOut};
 pub use distance::{distance_extent, distance_extent_vjp};
 pub use error::{FieldError, LARGEST_LAYER_COUNT};
 pub use extent_source::ExtentSource;

@@ -112,6 +112,11 @@ impl<T> Model<T> {
     pub fn pairs(&self) -> &[GeometryPair] {
         &self.pairs
     }
+
+    /// [`Self::pairs`], those of each two bodies together.
+    pub fn pairs_by_bodies(&self) -> impl Iterator<Item = &[GeometryPair]> {
+        self.pairs.chunk_by(|p, q| p.bodies == q.bodies)
+    }
 }
 
 impl<T> Model<T> {

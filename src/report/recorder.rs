@@ -23,9 +23,10 @@ pub struct Recording {
 
 /// An observer that records what it sees.
 ///
-/// Contact surfaces and wrenches are those of the pressure fields at the poses and velocities of each
-/// frame, as [`Model::pair_contact`] has them. They are computed at the end, for all frames in parallel, so that a
-/// simulation waits little for its recording.
+/// Contact surfaces are those of the pressure fields at the poses and velocities of each frame, as
+/// [`Model::pair_contact`] has them. They are computed at the end, for all frames in parallel, so that a
+/// simulation waits little for its recording. Wrenches are those of the implicit step that led to the frame
+/// ([`StepReport::step_forces`]), or those of the fields where there is none, or on request.
 ///
 /// # Examples
 /// ```no_run
@@ -46,20 +47,28 @@ pub struct Recorder<'m> {
     due: f64,
     pairs: Vec<Vec<GeometryPair>>,
     has_plots: bool,
+    has_forces_of_steps: bool,
     recording: Recording,
-    /// Of each frame the state, and what the steps since the frame before took.
-    seen: Vec<(State, Effort)>,
+    seen: Vec<Seen>,
     frames: Vec<BodyFrame>,
     joints: JointKinematics,
+}
+
+/// What is kept of a frame until its contacts are found.
+#[derive(Debug)]
+struct Seen {
+    state: State,
+    /// See [`Recorder::set_forces`]; empty for those of the fields.
+    forces: Vec<SpatialForce>,
+    /// What the steps since the frame before took.
+    effort: Effort,
 }
 
 impl<'m> Recorder<'m> {
     /// A recorder that takes a frame every `interval` seconds, at the first step at or after that time.
     pub fn new(model: &'m Model, interval: f64) -> Self {
         let name = |body: usize| model.bodies()[body].name.clone();
-        // They are in increasing order: those of two bodies follow each other.
-        let pairs: Vec<Vec<GeometryPair>> =
-            model.pairs().chunk_by(|p, q| p.bodies == q.bodies).map(<[GeometryPair]>::to_vec).collect();
+        let pairs: Vec<Vec<GeometryPair>> = model.pairs_by_bodies().map(<[GeometryPair]>::to_vec).collect();
         let names = pairs.iter().map(|pairs| [name(pairs[0].bodies.a), name(pairs[0].bodies.b)]).collect();
         let film = Film { bodies: film_bodies(model), pairs: names, frames: Vec::new() };
         let plots = Plots::new(model, &film.pairs);
@@ -69,6 +78,7 @@ impl<'m> Recorder<'m> {
             due: f64::NEG_INFINITY,
             pairs,
             has_plots: true,
+            has_forces_of_steps: true,
             recording: Recording { film, plots },
             seen: Vec::new(),
             frames: Vec::new(),
@@ -81,6 +91,13 @@ impl<'m> Recorder<'m> {
     pub fn without_plots(mut self) -> Self {
         self.has_plots = false;
         self.recording.plots = Plots::default();
+        self
+    }
+
+    /// The same recorder, which shows the forces of the fields after implicit steps too.
+    #[must_use]
+    pub fn with_forces_of_states(mut self) -> Self {
+        self.has_forces_of_steps = false;
         self
     }
 
@@ -106,7 +123,21 @@ impl<'m> Recorder<'m> {
         let is_due = step.time >= self.due - 1e-9 * self.interval;
         if is_due || step.steps == step.all_steps {
             self.add(step.time, step.state);
+            if self.has_forces_of_steps
+                && let Some(forces) = step.step_forces()
+            {
+                self.set_forces(&forces);
+            }
             self.due = ((step.time / self.interval + 1e-9).floor() + 1.0) * self.interval;
+        }
+    }
+
+    /// Gives the last frame these forces of contact instead of those of the fields: for each two bodies in
+    /// [`Model::pairs_by_bodies`] the wrench on A about its origin, in W, N and N m, as [`StepReport::step_forces`] has
+    /// them. They are shown where the bodies touch.
+    pub fn set_forces(&mut self, on_a: &[SpatialForce]) {
+        if let Some(seen) = self.seen.last_mut() {
+            seen.forces = on_a.to_vec();
         }
     }
 
@@ -126,7 +157,8 @@ impl<'m> Recorder<'m> {
         let poses = self.frames.iter().enumerate().map(pose).collect();
         let (contacts, surface) = (Vec::new(), FrameSurface::default());
         self.recording.film.frames.push(Frame { time, poses, contacts, surface });
-        self.seen.push((state.clone(), self.recording.plots.take_effort()));
+        let effort = self.recording.plots.take_effort();
+        self.seen.push(Seen { state: state.clone(), forces: Vec::new(), effort });
     }
 
     /// Finds the contacts of all frames.
@@ -134,12 +166,17 @@ impl<'m> Recorder<'m> {
         let Self { model, pairs, seen, recording, .. } = self;
         let scratch = || (Vec::new(), JointKinematics::default(), Workspace::default());
         let frames = recording.film.frames.par_iter_mut().zip(seen.par_iter());
-        frames.for_each_init(scratch, |(frames, joints, workspace), (frame, (state, _))| {
+        frames.for_each_init(scratch, |(frames, joints, workspace), (frame, Seen { state, forces, .. })| {
             model.update_frames(state, frames, joints);
-            let pairs = pairs.iter().enumerate();
             let of_pair =
                 |(i, pairs): (usize, &Vec<_>)| frame.surface.add(model, frames, i as u32, pairs, workspace);
-            frame.contacts = pairs.map(of_pair).collect();
+            frame.contacts = pairs.iter().enumerate().map(of_pair).collect();
+            for (contact, (on_a, pairs)) in frame.contacts.iter_mut().zip(forces.iter().zip(&*pairs)) {
+                if let Some(contact) = contact {
+                    let origin = &frames[pairs[0].bodies.a].pose.translation;
+                    contact.on_a = on_a.shifted(&(contact.centroid - origin));
+                }
+            }
         });
     }
 
@@ -148,7 +185,7 @@ impl<'m> Recorder<'m> {
         self.find_contacts();
         let mut recording = self.recording;
         if self.has_plots {
-            for (frame, (state, effort)) in recording.film.frames.iter().zip(&self.seen) {
+            for (frame, Seen { state, effort, .. }) in recording.film.frames.iter().zip(&self.seen) {
                 recording.plots.add(self.model, state, frame, effort);
             }
             recording.plots.add_field_energies(self.model, &recording.film, &self.pairs);
@@ -213,14 +250,27 @@ mod tests {
     use super::*;
     use crate::io::Scene;
     use crate::multibody::PairWorkspace;
+    use crate::rollout::Rollout;
+    use crate::step::{Integrator, VelocityLevel};
     use approx::assert_relative_eq;
 
     #[test]
     fn frames_come_when_they_are_due_and_have_the_contact_of_the_fields() {
         let scene = Scene::load("examples/fit_ball/scene.toml").unwrap();
-        let rollout = scene.rollout(0.0501).unwrap();
-        let mut recorder = Recorder::new(&scene.model, 0.01);
-        rollout.for_each(|step| recorder.look(step)).unwrap();
+        let (explicit, mut implicit) = (scene.rollout(0.0501).unwrap(), scene.rollout(0.0501).unwrap());
+        implicit.settings.integrator = Integrator::VelocityLevel(VelocityLevel::default());
+        [explicit, implicit].iter().for_each(check_frames);
+    }
+
+    fn check_frames(rollout: &Rollout<'_>) {
+        let model = rollout.model;
+        let mut recorder = Recorder::new(model, 0.01);
+        let mut of_steps = Vec::new();
+        let look = |step: &StepReport| {
+            recorder.look(step);
+            of_steps.push(step.step_forces());
+        };
+        rollout.for_each(look).unwrap();
         assert_eq!(recorder.last_time(), Some(0.0501));
         let Recording { film, plots } = recorder.finish();
         let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
@@ -231,20 +281,24 @@ mod tests {
         let until = rollout.simulate().unwrap();
         let index = until.times.iter().position(|&time| (time - 0.03).abs() < 1e-9).unwrap();
         let mut frames = Vec::new();
-        scene.model.body_frames(&until.states[index], &mut frames);
-        let pairs = scene.model.pairs();
-        let contact = scene.model.body_pair_contact(&frames, pairs, &mut PairWorkspace::default());
+        model.body_frames(&until.states[index], &mut frames);
+        let pairs = model.pairs();
+        let contact = model.body_pair_contact(&frames, pairs, &mut PairWorkspace::default());
         let seen = film.frames[3].contacts[0].expect("they touch");
         assert_relative_eq!(seen.area, contact.area, max_relative = 1e-12);
         assert_relative_eq!(seen.max_pressure, contact.max_pressure, max_relative = 1e-9);
         assert_relative_eq!(seen.centroid, contact.centroid.unwrap(), epsilon = 1e-12);
-        let force = contact.wrench_on_a.translational;
-        assert_relative_eq!(seen.on_a.translational, force, max_relative = 1e-10);
+        // Its wrench is that of the step, or without one that of the fields.
+        let origin = frames[pairs[0].bodies.a].pose.translation;
+        let of_step = of_steps[index].as_ref().map(|of_pairs| of_pairs[0]);
+        let on_a = of_step.unwrap_or(contact.wrench_on_a).shifted(&(seen.centroid - origin));
+        assert_relative_eq!(seen.on_a.translational, on_a.translational, max_relative = 1e-10);
+        assert_relative_eq!(seen.on_a.rotational, on_a.rotational, epsilon = 1e-12);
         // The energy that plots show is that of the state.
         let energy = plots.plots.iter().find(|plot| plot.title == "Energy").unwrap();
-        let mechanical = scene.model.mechanical_energy(&until.states[index]);
+        let mechanical = model.mechanical_energy(&until.states[index]);
         assert_eq!(energy.series[0].values[3], mechanical);
-        let stored = scene.model.body_pair_energy(&frames, pairs);
+        let stored = model.body_pair_energy(&frames, pairs);
         assert_relative_eq!(energy.series[1].values[3], stored, max_relative = 1e-6);
         assert!(plots.plots.iter().all(|plot| plot.series.iter().all(|s| s.values.len() == times.len())));
     }

@@ -1,7 +1,7 @@
 //! The report that observers of a simulation receive.
 
 use crate::contact::ContactModel;
-use crate::multibody::{BodyPair, ForcesIn, Model, State};
+use crate::multibody::{BodyPair, ForcesIn, GeometryPair, Model, State};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 use crate::step::{
@@ -116,8 +116,9 @@ impl<'a, T> TakenStep<'a, T> {
 }
 
 impl StepReport<'_> {
-    /// The forces of contact over the step: for each pair in [`Model::pairs`] the wrench on body A about its origin, in W, N and N m,
-    /// which is the impulse of the step divided by its length. `None` at the initial state, and for explicit steps.
+    /// The forces of contact over the step: for each two bodies in [`Model::pairs_by_bodies`] the wrench on A about its
+    /// origin, in W, N and N m, which is the impulse of the step divided by its length. `None` at the initial state, and for
+    /// explicit steps.
     pub fn step_forces(&self) -> Option<Vec<SpatialForce<f64>>> {
         let model = self.model;
         let TakenStep { integrator, start, time_step, before, control, applied, workspace } =
@@ -128,6 +129,12 @@ impl StepReport<'_> {
         let rate = 1.0 / step.length();
         integrator
             .for_each_impulse(&step, workspace, &mut |pair, impulse| forces[pair] += impulse * rate)
-            .then_some(forces)
+            .then(|| {
+                let mut of_pairs = forces.iter();
+                let sum = |pairs: &[GeometryPair]| {
+                    of_pairs.by_ref().take(pairs.len()).fold(SpatialForce::zero(), |sum, force| sum + *force)
+                };
+                model.pairs_by_bodies().map(sum).collect()
+            })
     }
 }

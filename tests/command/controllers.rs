@@ -5,6 +5,7 @@ use isobar::io::ProblemFile;
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::recorded_files::PageData;
 use crate::{isobar, run, text};
 
 const SCENE: &str = r#"gravity = [0, 0, 0]
@@ -313,6 +314,16 @@ fn what_is_optimized_can_be_simulated_checked_and_gone_on_with() {
     assert!(code == Some(2) && error.contains("problem.toml"), "{error}");
     let (code, _, error) = run(&["simulate", text(&scene), "--until", "0.1", "--error"]);
     assert!(code == Some(2) && error.contains("controllers sample at steps"), "{error}");
+    // Its page has what was found and how unseen members fare.
+    let (code, _, error) = run(&["report", text(&out)]);
+    assert_eq!(code, Some(0), "{error}");
+    let page = PageData::read(&out.join("report.html"));
+    let value =
+        page.table("Parameters")[0][2].as_str().and_then(|text| text.parse::<f64>().ok()).expect("a number");
+    assert!((value / found - 1.0).abs() < 1e-6, "{value} {found}");
+    assert_eq!(page.table("Members that the optimization has not seen")[0][2], "4 of 4");
+    let (code, _, error) = run(&["report", text(&out), "--iteration", "0"]);
+    assert!(code == Some(2) && error.contains("--iteration is for problems without [ensemble]"), "{error}");
     // It goes on, and its gradient is right at both ends.
     let more =
         ["optimize", text(&problem), "--out", text(&out), "--resume", "--max-iterations", "4", "--json"];

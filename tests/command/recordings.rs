@@ -52,7 +52,7 @@ fn a_gltf_film_moves_as_the_trajectory_does_and_reports_are_the_same() {
         text(&film),
         "--record-every",
         "0.001",
-        "--forces=state",
+        "--forces",
     ]);
     run(&["report", text(&scene), text(&table), "--out", text(&again)]);
     assert!(fs::read(&film).unwrap() == fs::read(&again).unwrap(), "a report is the film of the simulation");
@@ -160,7 +160,7 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
         "0.1",
         "--out",
         text(&table),
-        "--forces=state",
+        "--forces",
         "--record",
         text(&page),
         "--record-every",
@@ -322,6 +322,17 @@ fn contact_is_shown_at_a_time_of_a_trajectory_with_its_faces() {
         let expected = pair["area"].as_f64().unwrap();
         assert!((area - expected).abs() <= 1e-9 * expected);
     }
+    // Beside the forces of the fields stand those of the file, here of the step that led to the state.
+    let of_steps = folder.0.join("of_steps.csv");
+    run(&["simulate", text(&scene), "--until", "0.06", "--out", text(&of_steps), "--forces"]);
+    let recorded = TrajectoryTable::read(&of_steps).unwrap().contacts[0].wrenches[20];
+    let printed = run(&["contact", text(&scene), "--at", text(&of_steps), "--time", "0.0204", "--json"]);
+    let pair = &serde_json::from_str::<Value>(&printed).expect("JSON")["pairs"][0];
+    for (k, expected) in [recorded.translational, recorded.rotational].iter().enumerate() {
+        let key = ["recorded_force_on_a", "recorded_torque_on_a"][k];
+        (0..3).for_each(|i| assert_eq!(pair[key][i].as_f64(), Some(expected[i]), "{key}"));
+    }
+    assert_ne!(pair["recorded_force_on_a"], pair["force_on_a"]);
     let output = isobar(&["contact", text(&scene), "--at", text(&table), "--time", "0.2"]);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(

@@ -38,8 +38,8 @@ pub(in crate::cli) struct SimulateArguments {
     pub controller: Option<PathBuf>,
     /// Also write the contact wrench of each pair of bodies that can touch: A-B.fx_N, ..., A-B.tz_N_m,
     /// on A about A's origin in the world frame: that of the implicit step that led to each state, its impulse divided
-    /// by its length, or that of the pressure fields at the state's poses and velocities, as recordings show it. The first
-    /// state and those of explicit steps have the latter
+    /// by its length, or that of the pressure fields at the state's poses and velocities. The first
+    /// state and those of explicit steps have the latter. Recordings show the same
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "step")]
     pub forces: Option<ForcesOf>,
     /// Also record the motion with its contact surfaces and forces, to look at it; can be repeated. The

@@ -16,7 +16,7 @@ use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
 use crate::contact::surface::polygon::Polygon;
 use crate::contact::surface::surface_polygon::{SurfacePolygon, gradient_in_series};
-use crate::field::{Cells, LinearFunction, PressureField, WayOut};
+use crate::field::{Cells, LinearFunction, OfFaces, PressureField, WayOut};
 use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
@@ -44,6 +44,8 @@ struct Side<'a> {
     /// Pose of the body in F, if it is not F.
     pose: Option<&'a RigidTransform<f64>>,
     tetrahedron: u32,
+    /// Columns end where the field is lowest, in the polygon's tetrahedron, where none of these functions in F is negative.
+    ends_lowest: Option<OfFaces>,
     /// The direction in which columns leave, in the frame of the body's geometry.
     direction: Vector3<f64>,
 }
@@ -65,7 +67,15 @@ pub(in crate::contact) enum Asked {
 impl<'a> Side<'a> {
     fn empty(field: Option<&'a PressureField>, pose: Option<&'a RigidTransform<f64>>, asked: Asked) -> Self {
         let field = field.map(|field| (field, field.cells()));
-        Self { field, asked, is_own: true, pose, tetrahedron: 0, direction: Vector3::zeros() }
+        Self {
+            field,
+            asked,
+            is_own: true,
+            pose,
+            tetrahedron: 0,
+            ends_lowest: None,
+            direction: Vector3::zeros(),
+        }
     }
 
     /// The side of a polygon's columns. The field's own gradient counts where the field falls linearly on all columns
@@ -75,36 +85,35 @@ impl<'a> Side<'a> {
         if let Some((_, cells)) = self.field {
             self.tetrahedron = tetrahedron;
             self.direction = self.pose.map_or(*normal, |x_fo| -x_fo.rotation.tr_mul(normal));
-            self.is_own =
-                self.asked == Asked::Differing && cells.falls_linearly(tetrahedron, &self.direction);
+            if self.asked == Asked::All {
+                self.is_own = false;
+                return;
+            }
+            self.is_own = cells.falls_linearly(tetrahedron, &self.direction);
+            if !self.is_own {
+                self.ends_lowest = cells.lowest_way_out(tetrahedron, &self.direction);
+                if let (Some(in_body), Some(x_fo)) = (&mut self.ends_lowest, self.pose) {
+                    in_body.move_to(x_fo);
+                }
+            }
         }
+    }
+
+    /// Whether the field's own gradient counts at a point of the polygon, as is seen at once.
+    #[inline(always)]
+    fn is_own_at(&self, x: &Vector3<f64>) -> bool {
+        self.is_own || self.ends_lowest.as_ref().is_some_and(|functions| functions.are_nonnegative(x))
     }
 
     /// The end of the column on a point of the polygon, in F's frame.
-    #[inline(always)]
     fn end(&self, x: &Vector3<f64>) -> Option<End> {
-        let (field, cells) = self.field.filter(|_| !self.is_own)?;
+        let (field, cells) = self.field.filter(|_| !self.is_own_at(x))?;
         let x = self.pose.map_or(*x, |pose| pose.rotation.tr_mul(&(x - pose.translation)));
-        let way_out = cells.way_out(self.tetrahedron, None, &x, &self.direction);
-        if way_out.is_lowest && self.asked == Asked::Differing {
+        let mut tetrahedron = self.tetrahedron;
+        let mut out = cells.way_out(tetrahedron, None, &x, &self.direction);
+        if out.is_lowest && self.asked == Asked::Differing {
             return None;
         }
-        self.walk((field, cells), &x, way_out)
-    }
-
-    /// The mean gradient on the column on a point from the pressure there above the lowest one, or the field's own.
-    #[inline(always)]
-    fn gradient(&self, own: f64, x: &Vector3<f64>, above: f64) -> f64 {
-        match self.end(x) {
-            Some(end) if above > 0.0 && end.depth > 0.0 => above / end.depth,
-            _ => own,
-        }
-    }
-
-    /// The end of a column that leaves the polygon's tetrahedron.
-    #[inline(never)]
-    fn walk(&self, (field, cells): (&PressureField, &Cells), x: &Vector3<f64>, out: WayOut) -> Option<End> {
-        let (mut tetrahedron, mut out) = (self.tetrahedron, out);
         // A line passes through each tetrahedron once.
         for _ in field.tetrahedra() {
             let WayOut { face, depth, .. } = out;
@@ -112,9 +121,17 @@ impl<'a> Side<'a> {
                 return Some(End { tetrahedron, face, depth });
             };
             tetrahedron = beyond;
-            out = cells.way_out(tetrahedron, Some(came), x, &self.direction);
+            out = cells.way_out(tetrahedron, Some(came), &x, &self.direction);
         }
         None
+    }
+
+    /// The mean gradient on the column on a point from the pressure there above the lowest one, or the field's own.
+    fn gradient(&self, own: f64, x: &Vector3<f64>, above: f64) -> f64 {
+        match self.end(x) {
+            Some(end) if above > 0.0 && end.depth > 0.0 => above / end.depth,
+            _ => own,
+        }
     }
 }
 
@@ -143,14 +160,15 @@ impl<'a> Columns<'a> {
         of_f.set(found.f, normal);
     }
 
-    /// Whether the fields' own gradients count on the whole polygon.
+    /// Whether the fields' own gradients count at a point of the polygon, as is seen at once. Where they are not said to,
+    /// they may all the same.
     #[inline(always)]
-    pub fn are_own(&self) -> bool {
-        self.sides.iter().all(|side| side.is_own)
+    pub fn are_own_at(&self, x: &Vector3<f64>) -> bool {
+        let [o, f] = &self.sides;
+        o.is_own_at(x) && f.is_own_at(x)
     }
 
     /// The ends of the column on a point of the polygon, in F's frame; `None` where the field's own gradient counts.
-    #[inline(always)]
     pub fn ends(&self, x: &Vector3<f64>) -> Ends {
         let [o, f] = &self.sides;
         [o.end(x), f.end(x)]
@@ -163,7 +181,7 @@ impl<'a> Columns<'a> {
 
     /// The gradient that the stiffness of a face at `x` is proportional to, Pa/m, from the pressure there and how far the
     /// pressures of O and F fall below zero in skirts: [`face_gradient`] without derivatives.
-    #[inline(always)]
+    #[inline(never)]
     pub fn gradient(
         &self,
         polygon: &SurfacePolygon<f64>,

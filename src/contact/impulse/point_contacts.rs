@@ -322,14 +322,17 @@ pub(in crate::contact) fn contacts_of(
         let dissipation = traction.dissipation(&polygon);
         let fan = Fan::new(&polygon, rule.surface);
         columns.set(found, &equilibrium.normal);
-        let own = columns.are_own().then(|| polygon.gradient_in_series());
+        let own = polygon.gradient_in_series();
         let (before, load_before) = (contacts.position.len(), sums.load);
         for_each_point(&polygon, &fan, rule.surface, rule.points, |x, of_fields, a| {
             let (p, slope) = onset(of_fields, width);
             if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
                 return;
             }
-            let gradient = own.unwrap_or_else(|| columns.gradient(&polygon, x, of_fields, &lowest));
+            let gradient = match columns.are_own_at(x) {
+                true => own,
+                false => columns.gradient(&polygon, x, of_fields, &lowest),
+            };
             let (n, gradient) = (&polygon.normal, gradient * slope);
             let (model, v) = (settings.model, &roles.v_fo);
             contacts.position.push(*x);

@@ -432,13 +432,20 @@ impl<T: Scalar> Fan<T> {
         let (mut double_area, mut moment, mut weighted) = (zero, Vector3::<T>::zeros(), zero);
         let mut size: f64 = 0.0;
         let mut from = polygon.position[1] - origin;
+        let mut longest = |by: &Vector3<T>| {
+            let square = by.map(|x| x.real()).norm_squared();
+            if square > size {
+                size = square;
+            }
+        };
+        longest(&from);
         for i in 2..n {
             let to = polygon.position[i] - origin;
             let a = triple_product(&from, &to, &polygon.normal);
             double_area += a;
             moment += (from + to) * a;
             weighted += (polygon.pressure[i - 1] + polygon.pressure[i]) * a;
-            size = size.max(from.map(|x| x.real()).norm_squared()).max(to.map(|x| x.real()).norm_squared());
+            longest(&to);
             from = to;
         }
         let has_centroid = double_area.real().abs() > SLIVER * size;

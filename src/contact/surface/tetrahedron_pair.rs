@@ -60,7 +60,7 @@ impl Sizes {
 }
 
 /// The polygon where O's tetrahedron and F's tetrahedron `j` have equal pressure.
-#[inline]
+#[inline(always)]
 pub(super) fn two_tetrahedra(
     seen: &SeenTetrahedron,
     o: &PressureField,

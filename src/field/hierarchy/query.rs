@@ -245,6 +245,7 @@ pub struct Side<'a> {
 /// pressure. `x_fo` is the pose of O in F.
 ///
 /// The order of the calls depends on the input alone.
+#[inline(always)]
 pub(crate) fn for_each_pair(
     o: Side,
     f: Side,
@@ -326,6 +327,7 @@ pub struct PlaneQuery {
 
 /// Calls `visit` for every element that may cross the surface where its pressure equals that of
 /// a half-space (or the half-space's plane, if it is rigid).
+#[inline(always)]
 pub(crate) fn for_each_at_plane(
     side: Side,
     plane: &PlaneQuery,

@@ -1,6 +1,6 @@
 //! Columns of trajectories with the forces of contact.
 
-use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
+use crate::multibody::{BodyFrame, GeometryPair, Model, PairWorkspace, State};
 use crate::spatial::SpatialForce;
 
 /// Columns of a pair of bodies A and B, after their names as `A-B` and a dot: force on A and its
@@ -14,53 +14,41 @@ fn six(wrench: &SpatialForce<f64>) -> [f64; 6] {
     [f.x, f.y, f.z, t.x, t.y, t.z].map(|x| x + 0.0)
 }
 
-/// The pairs of bodies of a model that can touch, and memory for their contact.
+/// The contacts of a model's bodies, and memory for them.
 #[derive(Debug)]
 pub(in crate::io) struct ContactForces<'m> {
     model: &'m Model,
-    pairs: Vec<(BodyPair, Vec<GeometryPair>)>,
     frames: Vec<BodyFrame>,
     workspace: PairWorkspace,
 }
 
 impl<'m> ContactForces<'m> {
-    /// The pairs of a model.
+    /// Those of a model.
     pub fn new(model: &'m Model) -> Self {
-        let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
-        // They are in increasing order: those of two bodies follow each other.
-        for pair in &model.pairs {
-            match pairs.last_mut() {
-                Some((bodies, geometries)) if *bodies == pair.bodies => geometries.push(*pair),
-                _ => pairs.push((pair.bodies, vec![*pair])),
-            }
-        }
-        Self { model, pairs, frames: Vec::new(), workspace: PairWorkspace::default() }
+        Self { model, frames: Vec::new(), workspace: PairWorkspace::default() }
     }
 
     /// The titles of the columns.
     pub fn titles(&self) -> impl Iterator<Item = String> {
-        let name = |body: usize| &self.model.bodies[body].name;
-        self.pairs.iter().flat_map(move |(bodies, _)| {
-            FORCE_COLUMNS.map(|column| format!("{}-{}.{column}", name(bodies.a), name(bodies.b)))
-        })
+        let pairs = self.model.pairs_by_bodies().map(|pairs| pair_name(self.model, pairs));
+        pairs.flat_map(|pair| FORCE_COLUMNS.map(|column| format!("{pair}.{column}")))
     }
 
-    /// The numbers of a state: those of the step that led to it, one for each pair of geometries, or without them the contact of
+    /// The numbers of a state: those of the step that led to it, or without them the contact of
     /// the fields at its poses and velocities, as [`Model::pair_contact`] has it.
     pub fn numbers(&mut self, state: &State, of_step: Option<&[SpatialForce<f64>]>) -> Vec<f64> {
         if let Some(forces) = of_step {
-            let mut forces = forces.iter();
-            let sum = |(_, geometries): &(BodyPair, Vec<GeometryPair>)| {
-                let of_pair = forces.by_ref().take(geometries.len());
-                six(&of_pair.fold(SpatialForce::zero(), |sum, force| sum + *force))
-            };
-            return self.pairs.iter().flat_map(sum).collect();
+            return forces.iter().flat_map(six).collect();
         }
-        let Self { model, pairs, frames, workspace } = self;
+        let Self { model, frames, workspace } = self;
         model.body_frames(state, frames);
-        let wrench = |(_, geometries): &(BodyPair, Vec<GeometryPair>)| {
-            six(&model.body_pair_contact(frames, geometries, workspace).wrench_on_a)
-        };
-        pairs.iter().flat_map(wrench).collect()
+        let wrench = |pairs| six(&model.body_pair_contact(frames, pairs, workspace).wrench_on_a);
+        model.pairs_by_bodies().flat_map(wrench).collect()
     }
+}
+
+/// The name of the contact of two bodies, whose pairs of geometries are given: `A-B`.
+pub(in crate::io) fn pair_name(model: &Model, pairs: &[GeometryPair]) -> String {
+    let [a, b] = [pairs[0].bodies.a, pairs[0].bodies.b].map(|body| &model.bodies[body].name);
+    format!("{a}-{b}")
 }

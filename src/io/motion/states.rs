@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use crate::io::file_error::FileError;
+use crate::io::motion::forces::pair_name;
 use crate::io::motion::trajectory::{BristleMotion, TrajectoryTable, bristle_names};
 use crate::multibody::tree::JointKind;
 use crate::multibody::{BodyState, Model, State};
 use crate::rollout::Trajectory;
 use crate::shown::shown;
+use crate::spatial::SpatialForce;
 
 /// How far the length of a quaternion may be from 1 before it is taken for a mistake. What measured or
 /// rounded data have is divided out.
@@ -22,16 +24,34 @@ impl Trajectory {
     /// When the file cannot be read, is no such table, lacks a free body or joint of the model, or has
     /// one that the model has not.
     pub fn read(path: impl AsRef<Path>, model: &Model) -> Result<Self, FileError> {
+        Ok(Self::read_with_forces(path, model)?.0)
+    }
+
+    /// [`Self::read`] with the forces of contact that are in the file: for each row those of each two bodies, as in
+    /// [`StepReport::step_forces`](crate::rollout::StepReport::step_forces); none where those of two bodies are missing.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_with_forces(
+        path: impl AsRef<Path>,
+        model: &Model,
+    ) -> Result<(Self, Vec<Vec<SpatialForce>>), FileError> {
         let path = path.as_ref();
         let table = TrajectoryTable::read(path)?;
-        states(&table, model).map(|states| Self { times: table.times.clone(), states }).map_err(
-            |Fault { row, message }| FileError::Row {
-                path: path.to_owned(),
-                // The first line has the titles.
-                line: row.map_or(1, |row| row as u64 + 2),
-                message,
-            },
-        )
+        let states = states(&table, model).map_err(|Fault { row, message }| FileError::Row {
+            path: path.to_owned(),
+            // The first line has the titles.
+            line: row.map_or(1, |row| row as u64 + 2),
+            message,
+        })?;
+        let of_bodies = |pairs| {
+            let name = pair_name(model, pairs);
+            table.contacts.iter().find(|contact| contact.pair == name)
+        };
+        let contacts: Option<Vec<_>> = model.pairs_by_bodies().map(of_bodies).collect();
+        let of_row = |row: usize| contacts.iter().flatten().map(|contact| contact.wrenches[row]).collect();
+        let forces = (0..states.len()).map(of_row).collect();
+        Ok((Self { times: table.times, states }, forces))
     }
 }
 
