@@ -30,7 +30,7 @@ use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon, lifted, moved, tetrahedron_planes};
 use crate::contact::surface::workspace::Workspace;
 use crate::field::LinearFunction;
-use crate::scalar::{Scalar, real_vector};
+use crate::scalar::{Scalar, real_vector, with_registers};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, cross_matrix};
 
 /// Faces of at most this area in m² are left out (as in Drake).
@@ -310,60 +310,72 @@ pub(in crate::contact) fn contacts_of(
     let mut lambda = Matrix6::zeros();
     let mut inverse_inertia = Some(inverse_inertia);
     for_each_polygon(roles, settings.contact.face_filter, &mut workspace.search, |found, equilibrium| {
-        polygon.set_real(found, equilibrium);
-        if !counts(&polygon, settings.contact.face_filter) {
-            return;
-        }
-        if settings.model == ContactModel::Sap
-            && let Some(inverse_inertia) = inverse_inertia.take()
-        {
-            lambda = inverse_inertia(roles);
-        }
-        let dissipation = traction.dissipation(&polygon);
-        let fan = Fan::new(&polygon, rule.surface);
-        columns.set(found, &equilibrium.normal);
-        let own = polygon.gradient_in_series();
-        let (before, load_before) = (contacts.position.len(), sums.load);
-        for_each_point(&polygon, &fan, rule.surface, rule.points, |x, of_fields, a| {
-            let (p, slope) = onset(of_fields, width);
-            if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
-                return;
-            }
-            let gradient = match columns.are_own_at(x) {
-                true => own,
-                false => columns.gradient(&polygon, x, of_fields, &lowest),
-            };
-            let (n, gradient) = (&polygon.normal, gradient * slope);
-            let (model, v) = (settings.model, &roles.v_fo);
-            contacts.position.push(*x);
-            contacts.normal.push(*n);
-            contacts.slip_shift.extend(deflection_rate.map(|rate| slip_shift(&rate, x, n)));
-            let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
-            let constants = face_constants(model, &face, v, &lambda);
-            let mut of_face = &law;
-            let other;
-            if law.static_friction.is_some() {
-                other = law.of_face(v, x, n);
-                of_face = &other;
-                contacts.friction.resize(contacts.position.len() - 1, 0.0);
-                contacts.friction.push(other.friction);
-            }
-            if model == ContactModel::Sap {
-                contacts.regularization.push(of_face.regularization(&constants));
-            }
-            contacts.constants.push(constants);
-            sums.load += constants.load;
-            sums.stiffness += constants.stiffness;
-        });
-        if contacts.position.len() > before {
-            let load = sums.load - load_before;
-            sums.force += polygon.normal * load;
-            sums.moment += fan.centroid * load;
-            if contacts.keep_polygons {
-                contacts.polygons.push((*found, *equilibrium));
-            }
-            aligned |= found.aligned;
-        }
+        with_registers(
+            #[inline(always)]
+            || {
+                polygon.set_real(found, equilibrium);
+                if !counts(&polygon, settings.contact.face_filter) {
+                    return;
+                }
+                if settings.model == ContactModel::Sap
+                    && let Some(inverse_inertia) = inverse_inertia.take()
+                {
+                    lambda = inverse_inertia(roles);
+                }
+                let dissipation = traction.dissipation(&polygon);
+                let fan = Fan::new(&polygon, rule.surface);
+                columns.set(found, &equilibrium.normal);
+                let own = polygon.gradient_in_series();
+                let (before, load_before) = (contacts.position.len(), sums.load);
+                for_each_point(
+                    &polygon,
+                    &fan,
+                    rule.surface,
+                    rule.points,
+                    #[inline(always)]
+                    |x, of_fields, a| {
+                        let (p, slope) = onset(of_fields, width);
+                        if a <= SMALLEST_AREA || slope <= SMALLEST_ONSET {
+                            return;
+                        }
+                        let gradient = match columns.are_own_at(x) {
+                            true => own,
+                            false => columns.gradient(&polygon, x, of_fields, &lowest),
+                        };
+                        let (n, gradient) = (&polygon.normal, gradient * slope);
+                        let (model, v) = (settings.model, &roles.v_fo);
+                        contacts.position.push(*x);
+                        contacts.normal.push(*n);
+                        contacts.slip_shift.extend(deflection_rate.map(|rate| slip_shift(&rate, x, n)));
+                        let face = Face { x, normal: n, pressure: p, gradient, area: a, dissipation };
+                        let constants = face_constants(model, &face, v, &lambda);
+                        let mut of_face = &law;
+                        let other;
+                        if law.static_friction.is_some() {
+                            other = law.of_face(v, x, n);
+                            of_face = &other;
+                            contacts.friction.resize(contacts.position.len() - 1, 0.0);
+                            contacts.friction.push(other.friction);
+                        }
+                        if model == ContactModel::Sap {
+                            contacts.regularization.push(of_face.regularization(&constants));
+                        }
+                        contacts.constants.push(constants);
+                        sums.load += constants.load;
+                        sums.stiffness += constants.stiffness;
+                    },
+                );
+                if contacts.position.len() > before {
+                    let load = sums.load - load_before;
+                    sums.force += polygon.normal * load;
+                    sums.moment += fan.centroid * load;
+                    if contacts.keep_polygons {
+                        contacts.polygons.push((*found, *equilibrium));
+                    }
+                    aligned |= found.aligned;
+                }
+            },
+        );
     });
     let origin = *contacts.position.get(first_contact)?;
     contacts.position[first_contact..].iter_mut().for_each(|x| *x -= origin);

@@ -14,7 +14,7 @@ use crate::contact::surface::rigid_triangle::{SeenTriangle, triangle_in_field};
 use crate::contact::surface::tetrahedron_pair::{SeenTetrahedron, Sizes, two_tetrahedra};
 use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
 use crate::field::{LinearFunction, PressureField};
-use crate::scalar::{InRegisters, Registers, Scalar, in_registers};
+use crate::scalar::{Scalar, with_registers};
 use crate::spatial::RigidTransform;
 
 /// Reusable memory of searches.
@@ -106,7 +106,8 @@ pub(crate) fn for_each_known_polygon<T: Scalar>(
 }
 
 /// [`for_each_polygon`] and [`for_each_known_polygon`] for all scalars and all that is done with
-/// polygons: compiled once for registers of four, whose instructions leave their operands, and once without.
+/// polygons: compiled once for registers of four, whose instructions leave their operands, and once without. What is in it
+/// is inlined, since what both share is compiled without.
 fn search(
     query: &Query,
     filter: FaceFilter,
@@ -114,65 +115,63 @@ fn search(
     known: Option<&[Elements]>,
     visit: &mut dyn FnMut(&Polygon, &Equilibrium),
 ) {
-    if let Err(search) = in_registers(Search { query, filter, memory, known, visit }) {
-        search.find::<false>();
-    }
+    with_registers(
+        #[inline(always)]
+        || find(query, filter, memory, known, visit),
+    );
 }
 
-/// A search to be made.
-struct Search<'s, 'q> {
-    query: &'s Query<'q>,
+/// [`search`] for some registers.
+#[inline(always)]
+fn find(
+    query: &Query,
     filter: FaceFilter,
-    memory: &'s mut SearchMemory,
-    known: Option<&'s [Elements]>,
-    visit: &'s mut dyn FnMut(&Polygon, &Equilibrium),
-}
-
-impl InRegisters for Search<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, _: Registers) {
-        self.find::<true>();
-    }
-}
-
-impl Search<'_, '_> {
-    /// Finds the polygons. With a parameter that makes another function of it, and of what is in it, for registers of four:
-    /// what two functions share is compiled for none.
-    #[inline(always)]
-    fn find<const IN_REGISTERS: bool>(self) {
-        let Self { query, filter, memory, known, visit } = self;
-        let SearchMemory { stack, tetrahedra, triangles, found } = memory;
-        found.clear();
-        let x_fo = query.x_fo;
-        let (e_o, e_f) = (query.o.modulus, query.f.modulus);
-        let mut polygon = Polygon::empty(0, 0);
-        let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
-            if polygon.len >= 3 && equilibrium.passes(filter) {
-                found.push([polygon.o, polygon.f]);
-                visit(polygon, equilibrium);
+    memory: &mut SearchMemory,
+    known: Option<&[Elements]>,
+    visit: &mut dyn FnMut(&Polygon, &Equilibrium),
+) {
+    let SearchMemory { stack, tetrahedra, triangles, found } = memory;
+    found.clear();
+    let x_fo = query.x_fo;
+    let (e_o, e_f) = (query.o.modulus, query.f.modulus);
+    let mut polygon = Polygon::empty(0, 0);
+    let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
+        if polygon.len >= 3 && equilibrium.passes(filter) {
+            found.push([polygon.o, polygon.f]);
+            visit(polygon, equilibrium);
+        }
+    };
+    match query.parts {
+        Parts::TwoFields { o, f } => {
+            let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
+            let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
+            tetrahedra.clear();
+            let mut clipper = Clipper::new();
+            let mut pair = inlined(
+                #[inline(always)]
+                |i: u32, j: u32| {
+                    let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
+                    if let Some(equilibrium) =
+                        two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon)
+                    {
+                        emit(&polygon, &equilibrium);
+                    }
+                },
+            );
+            match known {
+                None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
+                Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
             }
-        };
-        match query.parts {
-            Parts::TwoFields { o, f } => {
-                let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
-                let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
-                let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
-                tetrahedra.clear();
-                let clipper = Clipper::new();
-                let mut pairs = TetrahedronPairs { o, f, e_o, x_fo, sizes, clipper, tetrahedra, polygon };
-                match known {
-                    None => for_each_pair(side_o, side_f, &x_fo, stack, |i, j| pairs.find(i, j, &mut emit)),
-                    Some(known) => known.iter().for_each(|&[i, j]| pairs.find(i, j, &mut emit)),
-                }
-            }
-            Parts::SurfaceInField { o, f } => {
-                let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
-                let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
-                let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
-                triangles.clear();
-                let mut pair = |i, j| {
+        }
+        Parts::SurfaceInField { o, f } => {
+            let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
+            let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
+            triangles.clear();
+            let mut pair = inlined(
+                #[inline(always)]
+                |i: u32, j: u32| {
                     let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
                     triangle_in_field(seen, f, j, reach, &mut polygon);
                     if polygon.len > 0 {
@@ -180,24 +179,27 @@ impl Search<'_, '_> {
                         let normal = seen.plane.gradient;
                         emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                     }
-                };
-                match known {
-                    None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
-                    Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
-                }
+                },
+            );
+            match known {
+                None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
+                Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
             }
-            Parts::SurfaceInHalfSpace { o } => {
-                let thickness = query.f.thickness;
-                let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
-                // What there is of the half-space begins at the top of its skirt.
-                let reaching = LinearFunction { offset: query.f.skirt, ..depth };
-                let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
-                // The elements' side of the query is O; the plane is seen from there.
-                let plane = seen_from(&x_fo, &reaching);
-                // Any positive number here asks for the triangles that reach below the plane.
-                let at_plane =
-                    PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
-                let mut triangle = |i| {
+        }
+        Parts::SurfaceInHalfSpace { o } => {
+            let thickness = query.f.thickness;
+            let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
+            // What there is of the half-space begins at the top of its skirt.
+            let reaching = LinearFunction { offset: query.f.skirt, ..depth };
+            let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
+            // The elements' side of the query is O; the plane is seen from there.
+            let plane = seen_from(&x_fo, &reaching);
+            // Any positive number here asks for the triangles that reach below the plane.
+            let at_plane =
+                PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
+            let mut triangle = inlined(
+                #[inline(always)]
+                |i: u32| {
                     let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
                     let normal = seen.plane.gradient;
                     if normal != Vector3::zeros() {
@@ -210,25 +212,28 @@ impl Search<'_, '_> {
                         let pressure = scaled(&depth, e_f / thickness);
                         emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
                     }
-                };
-                match known {
-                    None => for_each_at_plane(side, &at_plane, stack, triangle),
-                    Some(known) => known.iter().for_each(|&[i, _]| triangle(i)),
-                }
+                },
+            );
+            match known {
+                None => for_each_at_plane(side, &at_plane, stack, triangle),
+                Some(known) => known.iter().for_each(|&[i, _]| triangle(i)),
             }
-            Parts::HalfSpaceInField { rigid, f } => {
-                let normal = x_fo.rotation.column(2).into_owned();
-                let offset = normal.dot(&x_fo.translation);
-                let stiffness = if rigid { 0.0 } else { e_o / query.o.thickness };
-                let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
-                let at_plane = PlaneQuery { normal, offset, depth_per_pressure };
-                let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
-                // Where the half-space's skirt ends before F's does.
-                let (of_o, of_f) = (query.o.skirt_pressure, query.f.skirt_pressure);
-                let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
-                    .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
-                let reach = offset.abs() + f.hierarchy().radius();
-                let mut tetrahedron = |j| {
+        }
+        Parts::HalfSpaceInField { rigid, f } => {
+            let normal = x_fo.rotation.column(2).into_owned();
+            let offset = normal.dot(&x_fo.translation);
+            let stiffness = if rigid { 0.0 } else { e_o / query.o.thickness };
+            let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
+            let at_plane = PlaneQuery { normal, offset, depth_per_pressure };
+            let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            // Where the half-space's skirt ends before F's does.
+            let (of_o, of_f) = (query.o.skirt_pressure, query.f.skirt_pressure);
+            let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
+                .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
+            let reach = offset.abs() + f.hierarchy().radius();
+            let mut tetrahedron = inlined(
+                #[inline(always)]
+                |j: u32| {
                     let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
                     let plane = if rigid {
                         // Height above the plane, growing into O's complement: from O into F, so
@@ -255,38 +260,19 @@ impl Search<'_, '_> {
                             Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
                         emit(&polygon, &equilibrium);
                     }
-                };
-                match known {
-                    None => for_each_at_plane(side, &at_plane, stack, tetrahedron),
-                    Some(known) => known.iter().for_each(|&[_, j]| tetrahedron(j)),
-                }
+                },
+            );
+            match known {
+                None => for_each_at_plane(side, &at_plane, stack, tetrahedron),
+                Some(known) => known.iter().for_each(|&[_, j]| tetrahedron(j)),
             }
         }
     }
 }
 
-/// Pairs of tetrahedra, and memory for them.
-struct TetrahedronPairs<'s> {
-    o: &'s PressureField,
-    f: &'s PressureField,
-    e_o: f64,
-    x_fo: RigidTransform<f64>,
-    sizes: Sizes,
-    clipper: Clipper,
-    tetrahedra: &'s mut Remembered<SeenTetrahedron>,
-    polygon: Polygon,
-}
-
-impl TetrahedronPairs<'_> {
-    /// Finds the polygon of a pair. A function, since closures are not sure to be compiled for the same registers.
-    #[inline(always)]
-    fn find(&mut self, i: u32, j: u32, emit: &mut impl FnMut(&Polygon, &Equilibrium)) {
-        let Self { o, f, e_o, x_fo, sizes, clipper, tetrahedra, polygon } = self;
-        let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, *e_o, i, x_fo));
-        if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, sizes, clipper, polygon) {
-            emit(polygon, &equilibrium);
-        }
-    }
+/// A closure whose attributes count: they may stand before arguments alone.
+fn inlined<F>(closure: F) -> F {
+    closure
 }
 
 /// The section of F's tetrahedron `j` by the plane where `plane` vanishes.

@@ -290,26 +290,29 @@ pub(crate) fn for_each_pair(
         let other_group = &others[task.group as usize];
         let left =
             passage.test(&one, other_group, (task.low / passage.pressure, task.high / passage.pressure));
-        left.for_each(|lane, low, high| {
-            let (low, high) = (low * passage.pressure, high * passage.pressure);
-            let other = other_group.child[lane as usize];
-            let (is_element, other_is_element) = (child & ELEMENT != 0, other & ELEMENT != 0);
-            if is_element && other_is_element {
-                let (i, j) = if of_o { (child, other) } else { (other, child) };
-                visit(i & !ELEMENT, j & !ELEMENT);
-            } else if is_element || (!other_is_element && other_group.size[lane as usize] >= size) {
-                // Open the other box, the larger one.
-                stack.push(Task { number: task.number, group: other, low, high });
-            } else {
-                let side = if of_o { OF_F } else { 0 };
-                stack.push(Task {
-                    number: (task.group * WIDTH as u32 + lane) | side,
-                    group: child,
-                    low,
-                    high,
-                });
-            }
-        });
+        left.for_each(
+            #[inline(always)]
+            |lane, low, high| {
+                let (low, high) = (low * passage.pressure, high * passage.pressure);
+                let other = other_group.child[lane as usize];
+                let (is_element, other_is_element) = (child & ELEMENT != 0, other & ELEMENT != 0);
+                if is_element && other_is_element {
+                    let (i, j) = if of_o { (child, other) } else { (other, child) };
+                    visit(i & !ELEMENT, j & !ELEMENT);
+                } else if is_element || (!other_is_element && other_group.size[lane as usize] >= size) {
+                    // Open the other box, the larger one.
+                    stack.push(Task { number: task.number, group: other, low, high });
+                } else {
+                    let side = if of_o { OF_F } else { 0 };
+                    stack.push(Task {
+                        number: (task.group * WIDTH as u32 + lane) | side,
+                        group: child,
+                        low,
+                        high,
+                    });
+                }
+            },
+        );
     }
 }
 
@@ -371,13 +374,16 @@ pub(crate) fn for_each_at_plane(
         let negative_s1 = f32x4::ZERO - s1;
         left.narrow(s - d, negative_s1 + d1);
         left.narrow(s + d, negative_s1 - d1);
-        left.for_each(|lane, low, high| {
-            let child = group.child[lane as usize];
-            if child & ELEMENT != 0 {
-                visit(child & !ELEMENT);
-            } else {
-                stack.push(Task { number: 0, group: child, low, high });
-            }
-        });
+        left.for_each(
+            #[inline(always)]
+            |lane, low, high| {
+                let child = group.child[lane as usize];
+                if child & ELEMENT != 0 {
+                    visit(child & !ELEMENT);
+                } else {
+                    stack.push(Task { number: 0, group: child, low, high });
+                }
+            },
+        );
     }
 }
