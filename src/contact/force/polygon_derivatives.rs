@@ -9,8 +9,9 @@ use nalgebra::{Matrix3, Matrix6, Vector3};
 use crate::contact::force::skirt_onset::OnsetSlopes;
 use crate::contact::force::traction::{OwnTractionDerivatives, TractionDerivatives};
 use crate::contact::own_law::OWN_PARAMETERS;
+use crate::contact::surface::fan::Fan;
 use crate::contact::surface::polygon::MAX_VERTICES;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::spatial::cross_matrix;
 
 /// Torque, then force.

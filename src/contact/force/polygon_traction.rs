@@ -8,8 +8,9 @@ use crate::contact::force::wrench::{fan_rule, for_each_point};
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::contact::settings::ContactSettings;
 use crate::contact::surface::contact_polygon::ContactPolygon;
+use crate::contact::surface::fan::Fan;
 use crate::contact::surface::search::for_each_polygon;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::contact::surface::workspace::Workspace;
 
 /// What acts on one polygon of a contact surface, in the world.

@@ -8,39 +8,33 @@
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 use crate::contact::force::local_jacobian::{
-    ByGeometry, DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O, differentiated_width, set_moving_vertices,
-    set_turning_plane,
+    ByGeometry, DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O, differentiated_width, set_turning_plane,
 };
 use crate::contact::force::one_sided::{depth, one_sided_by_geometry};
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
-use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::arguments::{
     DISSIPATION, FRICTION, HISTORY, ImpulseDerivatives, LOAD, RELAXATION_TIME, SQUARE, STIFFNESS, VELOCITY,
 };
 use crate::contact::impulse::bristles::{Deflection, DeflectionJacobian, PatchSums};
 use crate::contact::impulse::column::{Asked, Columns, End, face_gradient};
 use crate::contact::impulse::face_friction::{FaceFriction, SlipBefore};
+use crate::contact::impulse::face_points::FacePoints;
 use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{
-    DiscretePatch, DiscreteSettings, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of,
-    counts, end_plane,
+    DiscretePatch, DiscreteSettings, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of, counts,
+    end_plane,
 };
-use crate::contact::impulse::polygon_motion::{FacePoint, cross, moving_face, moving_triangles};
+use crate::contact::impulse::polygon_motion::cross;
 use crate::contact::impulse::simd::with_registers;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
-use crate::contact::settings::{DissipationModel, SurfaceRepresentation};
-use crate::contact::surface::equilibrium::Equilibrium;
-use crate::contact::surface::polygon::{MAX_VERTICES, Polygon};
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
-use crate::contact::surface::vertex_planes::Gradients;
+use crate::contact::settings::DissipationModel;
 use crate::contact::surface::workspace::Workspace;
 use crate::field::LinearFunction;
-use crate::geometry::LARGEST_TRIANGLE_RULE;
 use crate::scalar::lift_vector;
 use crate::spatial::{SpatialVelocity, cross_matrix};
 
@@ -88,74 +82,6 @@ pub(crate) struct PairImpulse<'a> {
     /// After the step.
     pub after: &'a SpatialVelocity,
 }
-
-/// The points of a polygon that forces act at, with their derivatives with respect to the geometry.
-struct FacePoints {
-    polygon: SurfacePolygon<Dual>,
-    real: SurfacePolygon<f64>,
-    points: [FacePoint; MOST_POINTS],
-    count: usize,
-}
-
-impl FacePoints {
-    fn none() -> Self {
-        let zero = Dual::constant(0.0);
-        Self {
-            polygon: SurfacePolygon::empty(),
-            real: SurfacePolygon::empty(),
-            points: [(Vector3::new(zero, zero, zero), zero, zero); MOST_POINTS],
-            count: 0,
-        }
-    }
-
-    /// Becomes the points of a polygon, whose normal and gradients are set; returns its area.
-    #[inline(always)]
-    fn set(&mut self, roles: &Roles<f64>, (found, equilibrium): &FoundPolygon, rule: &FaceRule) -> f64 {
-        self.real.set_real(found, equilibrium);
-        let fan = Fan::new(&self.real, rule.surface);
-        let gradients = Gradients::new(roles, found, equilibrium);
-        if fan.has_centroid {
-            let face = moving_face(&gradients, found, equilibrium, &fan);
-            match rule.surface {
-                SurfaceRepresentation::Polygons => {
-                    self.points[0] = face;
-                    self.count = 1;
-                }
-                SurfaceRepresentation::Triangles => {
-                    set_moving_vertices(&gradients, found, equilibrium, &mut self.polygon);
-                    let moving = (&self.polygon, &face);
-                    self.count =
-                        moving_triangles(moving, &equilibrium.normal, &fan, rule.points, &mut self.points);
-                }
-            }
-        } else {
-            self.set_sliver(&gradients, found, equilibrium, rule);
-        }
-        fan.area
-    }
-
-    /// [`Self::set`] where there is no centroid.
-    #[inline(never)]
-    fn set_sliver(
-        &mut self,
-        gradients: &Gradients,
-        found: &Polygon,
-        equilibrium: &Equilibrium,
-        rule: &FaceRule,
-    ) {
-        let Self { polygon, points, count, .. } = self;
-        set_moving_vertices(gradients, found, equilibrium, polygon);
-        let fan = Fan::new(polygon, rule.surface);
-        *count = 0;
-        for_each_point(polygon, &fan, rule.surface, rule.points, |x, p, area| {
-            points[*count] = (*x, p, area);
-            *count += 1;
-        });
-    }
-}
-
-/// Most points of a polygon: those of all triangles of its fan by the largest rule.
-const MOST_POINTS: usize = MAX_VERTICES * LARGEST_TRIANGLE_RULE;
 
 /// How far the pressures of O and F fall below zero in skirts, with the derivatives with respect to the geometry.
 fn moving_skirts(roles: &Roles<f64>) -> [Dual; 2] {

@@ -6,6 +6,7 @@ pub(in crate::contact) mod bristles;
 mod column;
 pub(in crate::contact) mod cost;
 mod face_friction;
+mod face_points;
 mod face_rule;
 mod face_velocity;
 pub(in crate::contact) mod friction_direction;

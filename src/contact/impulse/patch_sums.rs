@@ -9,7 +9,8 @@ use crate::contact::impulse::point_contacts::{
 };
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::ContactSettings;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::fan::Fan;
+use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialVelocity;
 

@@ -9,8 +9,9 @@ use nalgebra::Vector3;
 
 use crate::contact::force::local_jacobian::{DIRECTIONS, Dual, LOG_MODULUS_F, LOG_MODULUS_O};
 use crate::contact::surface::equilibrium::Equilibrium;
+use crate::contact::surface::fan::Fan;
 use crate::contact::surface::polygon::{FIRST_OF_F, Polygon};
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::contact::surface::vertex_planes::Gradients;
 use crate::geometry::TrianglePoint;
 

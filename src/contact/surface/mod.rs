@@ -5,6 +5,7 @@ pub(in crate::contact) mod clip;
 pub(in crate::contact) mod contact_polygon;
 pub(in crate::contact) mod element_cache;
 pub(in crate::contact) mod equilibrium;
+pub(in crate::contact) mod fan;
 pub(in crate::contact) mod polygon;
 pub(in crate::contact) mod polygon_vjp;
 pub(in crate::contact) mod rigid_triangle;

@@ -5,8 +5,9 @@ use nalgebra::Vector3;
 
 use crate::contact::settings::SurfaceRepresentation;
 use crate::contact::surface::equilibrium::Equilibrium;
+use crate::contact::surface::fan::Fan;
 use crate::contact::surface::polygon::MAX_VERTICES;
-use crate::contact::surface::surface_polygon::{Fan, SurfacePolygon};
+use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::geometry::TrianglePoint;
 
 /// The derivatives of a number with respect to a polygon's vertices, the pressure there, and its normal.
