@@ -65,7 +65,7 @@ impl Pose {
 /// The contact of two bodies at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameContact {
-    /// Centroid of the contact surface in the world, m.
+    /// Centroid of the contact surface in the world, m; of bodies that parted in a step a point on the axis of its wrench.
     pub centroid: Vector3<f64>,
     /// Wrench on A about the centroid, in the world: N m and N.
     pub on_a: SpatialForce,

@@ -134,7 +134,7 @@ impl<'m> Recorder<'m> {
 
     /// Gives the last frame these forces of contact instead of those of the fields: for each two bodies in
     /// [`Model::pairs_by_bodies`] the wrench on A about its origin, in W, N and N m, as [`StepReport::step_forces`] has
-    /// them. They are shown where the bodies touch.
+    /// them.
     pub fn set_forces(&mut self, on_a: &[SpatialForce]) {
         if let Some(seen) = self.seen.last_mut() {
             seen.forces = on_a.to_vec();
@@ -172,8 +172,14 @@ impl<'m> Recorder<'m> {
                 |(i, pairs): (usize, &Vec<_>)| frame.surface.add(model, frames, i as u32, pairs, workspace);
             frame.contacts = pairs.iter().enumerate().map(of_pair).collect();
             for (contact, (on_a, pairs)) in frame.contacts.iter_mut().zip(forces.iter().zip(&*pairs)) {
+                let origin = frames[pairs[0].bodies.a].pose.translation;
+                let square = on_a.translational.norm_squared();
+                if contact.is_none() && square > 0.0 {
+                    // They parted in the step. The force is shown on the axis of its wrench, where that is nearest.
+                    let centroid = origin + on_a.translational.cross(&on_a.rotational) / square;
+                    *contact = Some(FrameContact { centroid, on_a: *on_a, area: 0.0, max_pressure: 0.0 });
+                }
                 if let Some(contact) = contact {
-                    let origin = &frames[pairs[0].bodies.a].pose.translation;
                     contact.on_a = on_a.shifted(&(contact.centroid - origin));
                 }
             }
