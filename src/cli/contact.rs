@@ -179,7 +179,7 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
 /// The geometries of each pair of bodies that contact can be computed between.
 ///
 /// Two bodies that are both fixed never meet in a simulation, so a pair of them that contact
-/// cannot be computed for is passed over, unless there is no other pair.
+/// cannot be computed for is passed over, unless nothing else can touch.
 pub(super) fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error> {
     let path = || scene.path.display().to_string();
     let bodies = &scene.model.bodies;
@@ -206,7 +206,7 @@ pub(super) fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPai
         }
     }
     match passed_over {
-        Some(source) if pairs.is_empty() => Err(failed(source)),
+        Some(source) if pairs.is_empty() && scene.model.rigid_pairs().is_empty() => Err(failed(source)),
         _ => Ok(pairs),
     }
 }

@@ -520,3 +520,22 @@ fn printed_derivatives_are_differences_of_what_is_printed() {
         }
     }
 }
+
+/// Rigid bodies have no pressure between them; two that are fixed are no reason to say more.
+#[test]
+fn rigid_bodies_have_no_pressure_between_them() {
+    let folder = Folder::new("rigid_contact");
+    let body = |name: &str, more: &str, shape: &str| {
+        format!(
+            "[[bodies]]\nname = \"{name}\"\n{more}\n[[bodies.geometries]]\nshape = {shape}\nrigid = true\n"
+        )
+    };
+    let floor = body("floor", "fixed = true", "{ half_space = {} }");
+    let post = body("post", "fixed = true", "{ box = { size = [0.1, 0.1, 0.1] } }");
+    let block = body("block", "mass = 1\ntranslation = [1, 0, 0.05]", "{ box = { size = [0.1, 0.1, 0.1] } }");
+    let scene = folder
+        .file("scene.toml", format!("solver = {{ kind = \"ecp\", time_step = 1e-3 }}\n{floor}{post}{block}"));
+    let output = isobar(&["contact", text(&scene)]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && printed.contains("no pair of bodies with a pressure"), "{printed}");
+}

@@ -236,3 +236,18 @@ fn a_run_goes_on_from_the_last_round_to_the_same_bits() {
         optimize_constrained_trajectory(&problem, &file.constraints, &file.start, &settings(20), None, None);
     assert_eq!(again.expect("optimized").0.variables, whole.variables);
 }
+
+/// Two constraints that contradict each other: rounds end before penalties overflow, whatever their number may be.
+#[test]
+fn constraints_that_cannot_hold_end_infeasible() {
+    let at = |place: f64| {
+        format!(
+            "[[constraints]]\njoint_position = {{ joint = \"slide\" }}\nequal = {place}\nwhen = \"end\"\n"
+        )
+    };
+    let rest = format!("{EFFORT}{}{}[optimizer]\nmax_rounds = {}\n", at(0.1), at(0.2), i64::MAX);
+    let folder = Folder::new("contradiction");
+    let (optimum, rounds) = optimized(&loaded(&folder, CART, &problem(&rest)));
+    assert!(optimum.termination.contains("infeasible"), "{}", optimum.termination);
+    assert!(rounds.len() <= 20, "{}", rounds.len());
+}

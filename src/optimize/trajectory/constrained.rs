@@ -60,6 +60,8 @@ pub const MAXIMUM_ROUNDS: usize = 20;
 const SUFFICIENT: f64 = 0.25;
 /// The factor by which a penalty grows otherwise.
 const GROWTH: f64 = 10.0;
+/// A penalty that has grown by more than this drowns the cost in rounding: no more rounds are made.
+const LARGEST_GROWTH: f64 = 1e15;
 /// The format of checkpoints.
 const FORMAT: &str = "isobar constrained optimization 1";
 
@@ -79,7 +81,8 @@ struct Saved {
 
 /// Optimizes a trajectory under constraints, from the values of its controls at knots: rounds of
 /// [`optimize_trajectory`] on an augmented Lagrangian, whose multipliers are updated after each. A constraint's
-/// penalty grows where a round has not reduced its infeasibility enough. The optimization is converged when all constraints
+/// penalty grows where a round has not reduced its infeasibility enough, and no round follows when it has grown 10¹⁵ times. The
+/// optimization is converged when all constraints
 /// hold to their tolerances, with their complementarity, and the last round was.
 ///
 /// With checkpoints it continues an interrupted run at the last round that was completed, and `start` is not
@@ -134,7 +137,7 @@ pub fn optimize_constrained_trajectory(
         if let Some(TrajectoryCheckpoints { store, .. }) = checkpoints {
             store.save(&serde_json::to_string(&state)?)?;
         }
-        if is_done {
+        if is_done || is_hopeless(&state) {
             break;
         }
     }
@@ -248,6 +251,12 @@ fn round(
     state.variables.clone_from(&found.variables);
     state.rounds.push(of_round);
     Ok(found)
+}
+
+/// Whether a penalty has grown too far for another round.
+fn is_hopeless(state: &Saved) -> bool {
+    let first = state.rounds.iter().take(1).flat_map(|round| &round.constraints);
+    first.zip(&state.multipliers.penalties).any(|(first, &penalty)| penalty > LARGEST_GROWTH * first.penalty)
 }
 
 /// Whether all constraints hold, with their complementarity, to their tolerances.
