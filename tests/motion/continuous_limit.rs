@@ -1,11 +1,14 @@
 //! What steps converge to as they shrink: one motion, that of the continuous model.
 
+use std::path::Path;
+
+use isobar::Scene;
 use isobar::contact::{
     ContactLaw, ContactModel, ContactSettings, FrictionPoint, MaterialParameter, OwnLaw,
     SurfaceRepresentation,
 };
 use isobar::multibody::NoForces;
-use isobar::multibody::{Model, Parameter, State, seeded};
+use isobar::multibody::{BodyState, Model, Parameter, State, seeded};
 use isobar::optimize::data::{RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
@@ -14,6 +17,7 @@ use isobar::optimize::identification::{
 use isobar::optimize::parameters::{FitParameter, FitParameters};
 use isobar::rollout::{Rollout, SimulationSettings, Trajectory, discretization_errors, finer_settings};
 use isobar::scalar::Scalar;
+use isobar::spatial::SpatialVelocity;
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
 use nalgebra::Vector3;
 use rayon::prelude::*;
@@ -266,5 +270,28 @@ fn a_fit_by_lagged_steps_of_an_accuracy_finds_the_continuous_models_parameters()
     assert!(result.converged, "{}", result.termination);
     for (found, exact) in result.values().into_iter().zip([1e5, 1.25, 0.8]) {
         assert!((found / exact - 1.0).abs() < 1e-2, "{found} for {exact}");
+    }
+}
+
+/// Throws in Drake's continuous model with its law of friction (`examples/fit_ball/in_drake.py`), half a second each with
+/// impacts, sliding and spin.
+#[test]
+fn throws_in_drakes_continuous_model_are_followed_to_a_micrometre() {
+    let scene = Scene::load("examples/fit_ball/scene_drake.toml").expect("a scene");
+    for k in 0..4 {
+        let file = format!("examples/fit_ball/data/drake_{k}.csv");
+        let states = Recording::read(Path::new(&file), "ball").expect("a recording").states;
+        let mut start = scene.state.clone();
+        let RecordedState { position, orientation, linear_velocity, angular_velocity, .. } = states[0];
+        let velocity = SpatialVelocity::new(angular_velocity, linear_velocity);
+        start.bodies[0] = BodyState { position, orientation, velocity };
+        let rollout = scene.rollout(states[states.len() - 1].time).expect("a rollout");
+        let motion = Rollout { initial: &start, ..rollout }.simulate().expect("simulates");
+        assert_eq!(motion.times.len(), states.len());
+        for ((time, own), recorded) in motion.times.iter().zip(&motion.states).zip(&states) {
+            assert!((time - recorded.time).abs() < 1e-9);
+            let apart = (own.bodies[0].position - recorded.position).norm();
+            assert!(apart < 1e-6, "{file} at {time} s: {apart} m");
+        }
     }
 }
