@@ -187,6 +187,30 @@ fn implicit_steps_do_not_pass_a_half_space() {
     }
 }
 
+/// It touches with an edge, which turns it far within the step that it lands in.
+#[test]
+fn a_tilted_box_does_not_pass_a_half_space() {
+    let scene = |kind: &str| {
+        format!(
+            "[materials.m]\nhydroelastic_modulus = 1e7\ndissipation = 1.0\nfriction = 0.5\n\
+             [solver]\nkind = \"{kind}\"\ntime_step = 0.02\n\
+             [[bodies]]\nname = \"box\"\ndensity = 1000\ntranslation = [0, 0, 0.0126]\nrpy = [0, 0.14, 0]\n\
+             linear_velocity = [0, 0, -2.2]\n[[bodies.geometries]]\n\
+             shape = {{ box = {{ size = [0.04, 0.035, 0.02] }} }}\nmaterial = \"m\"\n\
+             [[bodies]]\nname = \"floor\"\nfixed = true\n[[bodies.geometries]]\n\
+             shape = {{ half_space = {{}} }}\nrigid = true\n"
+        )
+    };
+    for kind in ["lagged", "similar", "sap", "tamsi"] {
+        let folder = Folder::new("tilted");
+        let scene = Scene::load(folder.file("scene.toml", scene(kind))).expect("a valid scene");
+        let motion = scene.rollout(0.1).expect("implemented").motion();
+        motion.outcome.expect("a simulation");
+        let lowest = motion.trajectory.states.iter().map(|state| state.bodies[0].position.z);
+        assert!(lowest.clone().all(|z| z > 0.0), "{kind}: {:?}", lowest.collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn a_step_that_goes_far_into_a_body_is_noticed() {
     for kind in ["lagged", "similar", "sap", "tamsi"] {

@@ -157,7 +157,11 @@ impl Workspace {
                     patch.as_ref().map_or(0.0, |patch| patch.stored_after(contacts, &still, 0.0));
                 let at_middle = roles.v_fo.translational + roles.v_fo.rotational.cross(&middle);
                 let speed = match known {
-                    Some(patch) => f64::max(-at_middle.dot(&patch.contacts.sums.normal()), 0.0),
+                    Some(CoupledPatch { contacts: patch, .. }) => {
+                        // F may have turned far since.
+                        let normal = patch.x_wf.rotation * patch.sums.normal();
+                        f64::max(-(roles.x_wf.rotation * at_middle).dot(&normal), 0.0)
+                    }
                     None => at_middle.norm(),
                 };
                 if speed * dt > FAR * width {
