@@ -189,14 +189,19 @@ fn implicit_steps_do_not_pass_a_half_space() {
 
 /// It touches with an edge, which turns it far within the step that it lands in.
 #[test]
-fn a_tilted_box_does_not_pass_a_half_space() {
+fn a_tilted_prism_does_not_pass_a_half_space() {
+    let corner = |k: usize| {
+        let (sine, cosine) = (k as f64 * std::f64::consts::FRAC_PI_3).sin_cos();
+        format!("[{x:.5}, {y:.5}, 0], [{x:.5}, {y:.5}, 0.02]", x = 0.02 * cosine, y = 0.02 * sine)
+    };
+    let corners = (0..6).map(corner).collect::<Vec<_>>().join(", ");
     let scene = |kind: &str| {
         format!(
             "[materials.m]\nhydroelastic_modulus = 1e7\ndissipation = 1.0\nfriction = 0.5\n\
              [solver]\nkind = \"{kind}\"\ntime_step = 0.02\n\
-             [[bodies]]\nname = \"box\"\ndensity = 1000\ntranslation = [0, 0, 0.0126]\nrpy = [0, 0.14, 0]\n\
+             [[bodies]]\nname = \"prism\"\ndensity = 1000\ntranslation = [0, 0, 0.002691]\nrpy = [0, 0.14, 0]\n\
              linear_velocity = [0, 0, -2.2]\n[[bodies.geometries]]\n\
-             shape = {{ box = {{ size = [0.04, 0.035, 0.02] }} }}\nmaterial = \"m\"\n\
+             shape = {{ convex = {{ points = [{corners}] }} }}\nmaterial = \"m\"\n\
              [[bodies]]\nname = \"floor\"\nfixed = true\n[[bodies.geometries]]\n\
              shape = {{ half_space = {{}} }}\nrigid = true\n"
         )
