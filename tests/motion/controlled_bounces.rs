@@ -55,13 +55,14 @@ fn spread(i: usize, k: usize) -> f64 {
     ((i + 1) as f64 * irrational[k]).fract()
 }
 
-/// Balls for each kind.
-const CASES: usize = 25;
+/// Velocities count with what they make in this time, s.
+const AFTER_IMPACT: f64 = 1.0;
 
 #[test]
 fn a_lossless_ball_rebounds_as_fast_as_it_came() {
-    for model in MODELS {
-        let cases = (0..CASES).into_par_iter().map(|i| {
+    // Without friction all kinds take the same steps.
+    for (model, count) in MODELS.into_iter().zip([25, 5, 5, 5]) {
+        let cases = (0..count).into_par_iter().map(|i| {
             let (modulus, time_step) =
                 (10_f64.powf(5.0 + 3.0 * spread(i, 0)), 1e-3 * 20_f64.powf(spread(i, 1)));
             let (speed, accuracy) = (0.5 + 4.0 * spread(i, 2), 10_f64.powf(-5.0 - spread(i, 3)));
@@ -73,17 +74,31 @@ fn a_lossless_ball_rebounds_as_fast_as_it_came() {
             let settings = extrapolated(model, accuracy, time_step);
             let rollout = Rollout::new(&scene, &start, settings, steps * time_step);
             let end = rollout.simulate().expect("simulates").states.pop().expect("the end");
-            let off = (end.bodies[0].velocity.translational.z - speed).abs() * time_step;
+            let off = (end.bodies[0].velocity.translational.z - speed).abs() * AFTER_IMPACT;
             (off / accuracy, i)
         });
         let mut list: Vec<(f64, usize)> = cases.collect();
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
         println!(
             "{model:?}: accuracies off: {:.2} in the middle, {:.2?} at most",
-            list[CASES / 2].0,
-            list[CASES - 1]
+            list[count / 2].0,
+            list[count - 1]
         );
-        assert!(list[CASES - 1].0 < 10.0, "{model:?}: {:?}", &list[CASES - 6..]);
+        assert!(list[count - 1].0 < 10.0, "{model:?}: {:?}", &list[count - 5..]);
+    }
+}
+
+/// From these heights, in a step in which contact grows, one substep of its whole length and two of half of it agree by chance:
+/// both are off by 1e-3 m/s.
+#[test]
+fn solutions_that_agree_by_chance_are_not_accepted() {
+    for i in 0..6 {
+        let gap = 0.150_285 + 5e-6 * f64::from(i);
+        let (scene, start) = ball(1e6, gap, 1.0, 0.0, None);
+        let rollout = Rollout::new(&scene, &start, extrapolated(ContactModel::Lagged, 1e-5, 1e-3), 0.19);
+        let end = rollout.simulate().expect("simulates").states.pop().expect("the end");
+        let off = (end.bodies[0].velocity.translational.z - 1.0).abs() * AFTER_IMPACT;
+        assert!(off < 1e-4, "{gap} m: {off:e} m/s");
     }
 }
 
@@ -125,22 +140,24 @@ impl Loss for Height {
 /// passed over there, which falls with the accuracy.
 #[test]
 fn the_end_follows_the_start_over_two_bounces() {
-    for (accuracy, allowed) in [(1e-5, 0.05), (1e-6, 0.01)] {
-        let ends: Vec<(f64, f64)> = (0..16)
+    // Ten heights, at which contact begins in ten different parts of a step.
+    let height = 2.3e-4;
+    for (accuracy, allowed) in [(1e-5, [0.05, 0.07]), (1e-6, [0.01, 0.01])] {
+        let ends: Vec<(f64, f64)> = (0..10)
             .into_par_iter()
             .map(|i| {
-                let (scene, start) = ball(1e6, 0.15 + 2e-4 * f64::from(i), 1.0, 0.0, Some(0.5));
+                let (scene, start) = ball(1e6, 0.15 + height * f64::from(i), 1.0, 0.0, Some(0.5));
                 let settings = extrapolated(ContactModel::Lagged, accuracy, 1e-3);
                 let rollout = Rollout::new(&scene, &start, settings, 0.8);
                 let gradient = loss_gradient(&rollout, &Height, &[], Checkpoints::All).expect("simulates");
                 (gradient.value, gradient.by_initial[5])
             })
             .collect();
-        let slopes = ends.windows(2).map(|pair| (pair[1].0 - pair[0].0) / 2e-4);
+        let slopes = ends.windows(2).map(|pair| (pair[1].0 - pair[0].0) / height);
         let farthest =
             |list: &mut dyn Iterator<Item = f64>| list.fold(0.0, |far, x| f64::max(far, (x - 1.0).abs()));
         let off = [farthest(&mut slopes.clone()), farthest(&mut ends.iter().map(|end| end.1))];
         println!("accuracy {accuracy:e}: slopes and gradients off by {off:?}");
-        assert!(off.iter().all(|off| *off < allowed), "{accuracy:e}: {off:?}");
+        assert!(off[0] < allowed[0] && off[1] < allowed[1], "{accuracy:e}: {off:?}");
     }
 }

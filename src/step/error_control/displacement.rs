@@ -10,7 +10,7 @@ pub(super) struct Displacement {
     /// For each body the largest distance of its points from its origin.
     radii: Vec<f64>,
     of: Option<ModelIdentity>,
-    frames: [Vec<BodyFrame>; 2],
+    frames: [Vec<BodyFrame>; 3],
     joints: JointKinematics,
 }
 
@@ -24,7 +24,7 @@ impl Displacement {
         for (frames, state) in frames.iter_mut().zip(states) {
             model.update_frames(state, frames, joints);
         }
-        let [first, second] = &*frames;
+        let [first, second, _] = &*frames;
         let mut largest = (0.0, 0);
         for (body, ((a, b), radius)) in first.iter().zip(second).zip(&*radii).enumerate() {
             // ‖R_a − R_b‖ is 2 sin(θ/2), and its Frobenius norm √2 times that.
@@ -44,10 +44,31 @@ impl Displacement {
         largest
     }
 
+    /// By how much the velocity of the points of a body changes more in the second half of a step than in its first, at most, m/s,
+    /// and the body.
+    pub fn bend(&mut self, model: &Model, states: [&State; 3]) -> (f64, usize) {
+        self.prepare(model);
+        let Self { radii, frames, joints, .. } = self;
+        for (frames, state) in frames.iter_mut().zip(states) {
+            model.update_frames(state, frames, joints);
+        }
+        let [before, middle, after] = &*frames;
+        let mut largest = (0.0, 0);
+        for (body, radius) in radii.iter().enumerate() {
+            let [v0, v1, v2] = [before, middle, after].map(|frames| &frames[body].velocity);
+            let bend = (v2.translational - v1.translational * 2.0 + v0.translational).norm()
+                + radius * (v2.rotational - v1.rotational * 2.0 + v0.rotational).norm();
+            if bend > largest.0 {
+                largest = (bend, body);
+            }
+        }
+        largest
+    }
+
     /// What the positions of a body's points are rounded to at a state, m, and the body for which that is most.
     pub fn rounding(&mut self, model: &Model, state: &State) -> (f64, usize) {
         self.prepare(model);
-        let Self { radii, frames: [frames, _], joints, .. } = self;
+        let Self { radii, frames: [frames, ..], joints, .. } = self;
         model.update_frames(state, frames, joints);
         let distances =
             frames.iter().zip(&*radii).map(|(frame, radius)| frame.pose.translation.norm() + radius);
