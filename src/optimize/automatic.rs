@@ -19,7 +19,8 @@ use crate::optimize::data_error::InvalidField;
 /// start's. From there [`Ilqr`] and [`Lbfgsb`] take turns, each until its iterations gain little. Where
 /// the local model of one method misleads it, the other often still descends. When a round of both has
 /// gained less than the tolerance, the method looks around ([`Surroundings`]): it goes on from a point
-/// that is clearly lower, and ends otherwise.
+/// that is clearly lower, and ends otherwise. Of a problem without stages ([`StagedProblem::has_stages`]) all turns are those
+/// of L-BFGS, each to its end.
 ///
 /// Requires an initial parameter vector, which is moved into the bounds.
 ///
@@ -123,9 +124,11 @@ impl Automatic {
             let (state, kv) = solver.init(problem, state)?;
             (state, kv, Turn::Ilqr(solver))
         } else {
-            let (lower, upper) = of(problem)?.bounds();
+            let inner = of(problem)?;
+            let (lower, upper) = inner.bounds();
+            let tolerance = if inner.has_stages() { 0.0 } else { self.tolerance };
             let mut solver =
-                Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(0.0)?;
+                Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(tolerance)?;
             let (state, kv) = solver.init(problem, state)?;
             (state, kv, Turn::Lbfgs(solver))
         };
@@ -141,13 +144,17 @@ impl Automatic {
     {
         let gradient = problem.gradient(x)?;
         let problem = of(problem)?;
-        let (surroundings, lowest) = Surroundings::examine(
-            (x, cost, &gradient),
-            problem.bounds(),
-            problem.stage_dimension(),
-            &|points| problem.costs(points),
-        );
-        Ok(match (Termination::at(surroundings, self.tolerance), lowest) {
+        let (surroundings, lowest) =
+            Surroundings::examine((x, cost, &gradient), problem.bounds(), &problem.controls(), &|points| {
+                problem.costs(points)
+            });
+        let convergence = match &self.turn {
+            Turn::Lbfgs(solver) if !problem.has_stages() && !solver.has_found_no_step() => {
+                solver.convergence()
+            }
+            _ => None,
+        };
+        Ok(match (Termination::judged(convergence, surroundings, self.tolerance), lowest) {
             (Termination::Stuck { .. }, Some((x, cost))) => Rest::GoOn(x, cost),
             (termination, _) => Rest::End(termination),
         })
@@ -191,10 +198,10 @@ where
         if !cost.is_finite() {
             return Err(Error::msg(format!("the cost at the start is {cost}")));
         }
-        let (x, cost) =
-            survey((x, cost), (lower, upper), inner.stage_dimension(), &|points| inner.costs(points));
+        let (x, cost) = survey((x, cost), (lower, upper), &inner.controls(), &|points| inner.costs(points));
         self.cost_before_round = cost;
-        self.begin(true, problem, state.param(x))
+        let has_stages = inner.has_stages();
+        self.begin(has_stages, problem, state.param(x))
     }
 
     fn next_iter(
@@ -218,13 +225,14 @@ where
         let cost = state.get_cost();
         self.costs.push(cost);
         let before = self.costs.len().checked_sub(1 + JUDGED_ITERATIONS).map(|i| self.costs[i]);
-        if !ended && before.is_none_or(|before| before - cost > LEAST_GAIN * before) {
+        let has_stages = of(problem)?.has_stages();
+        if !ended && (!has_stages || before.is_none_or(|before| before - cost > LEAST_GAIN * before)) {
             return Ok((state, kv));
         }
         if !is_ilqr {
             let gained = self.cost_before_round - cost;
             self.cost_before_round = cost;
-            if gained <= self.tolerance * cost.abs() {
+            if !has_stages || gained <= self.tolerance * cost.abs() {
                 let x = state.get_param().ok_or_else(|| Error::msg("`Automatic`: there are no variables"))?;
                 match self.look_around(problem, x, cost)? {
                     Rest::GoOn(x, cost) => {
@@ -238,7 +246,7 @@ where
                 }
             }
         }
-        let (state, _) = self.begin(!is_ilqr, problem, state)?;
+        let (state, _) = self.begin(!is_ilqr && has_stages, problem, state)?;
         Ok((state, kv))
     }
 

@@ -18,6 +18,9 @@ const NOISE_THAT_IS_SURE: f64 = 5.0;
 /// Largest ratio of the rises over the last two steps, 10⁻⁴ and 10⁻⁶, at a kink: about 10² there, and
 /// 10⁴ beyond a smooth minimum.
 const LARGEST_RATIO_OF_RISES: f64 = 1e3;
+/// A cost that is this part of what steps of a tenth of the scales come to is zero: it is a sum of squares of numbers that are
+/// rounded, and scatters more than it is worth.
+const ZERO: f64 = 1e-10;
 /// Variables of the largest derivatives that are moved alone.
 const LARGEST_DERIVATIVES: usize = 3;
 /// Random directions, each of which is tried both ways.
@@ -26,7 +29,8 @@ const RANDOM_DIRECTIONS: usize = 2;
 /// The costs of many points; `None` of a point that cannot be evaluated.
 pub type CostsOfPoints<'a> = dyn Fn(&[Vec<f64>]) -> Vec<Option<f64>> + 'a;
 
-/// What is known of a cost around a point. All numbers are relative to the cost there.
+/// What is known of a cost around a point. All numbers are relative to the cost there, or where that is as good as zero to a
+/// small part of what it is a step away.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Directions that were tried: down the gradient, the variables with the largest derivatives
@@ -64,13 +68,12 @@ pub enum SurroundingsVerdict {
 }
 
 impl Surroundings {
-    /// Looks around a point with its cost and gradient, where variables take turns in so many
-    /// controls; `costs` evaluates the cost at many points. Returns also the lowest of the points
+    /// Looks around a point with its cost and gradient; `controls` are those that variables are values of, `costs` evaluates the cost at many points. Returns also the lowest of the points
     /// that were tried, where one is lower.
     pub fn examine(
         (x, cost, gradient): (&[f64], f64, &[f64]),
         bounds: (&[f64], &[f64]),
-        controls: usize,
+        controls: &[usize],
         costs: &CostsOfPoints<'_>,
     ) -> (Self, Option<(Vec<f64>, f64)>) {
         let downhill = down_the_gradient(x, gradient, bounds);
@@ -85,8 +88,11 @@ impl Surroundings {
         let steps = points.len();
         points.extend((1..=NOISE_POINTS).map(|k| moved(&downhill, k as f64 * NOISE_STEP)));
         let found = costs(&points);
-        let size = if cost > 0.0 { cost } else { 1.0 };
         let known = |i: usize| found[i].filter(|cost| cost.is_finite());
+        let mut far: Vec<f64> = (0..steps).step_by(STEPS.len()).filter_map(known).map(f64::abs).collect();
+        far.sort_by(f64::total_cmp);
+        let size = cost.max(ZERO * far.get(far.len() / 2).unwrap_or(&0.0));
+        let size = if size > 0.0 { size } else { 1.0 };
         let lowest = (0..steps)
             .filter_map(|i| Some((i, known(i)?)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
@@ -153,7 +159,7 @@ fn normalize(direction: &mut [f64]) {
 }
 
 /// The directions that are tried.
-fn directions(downhill: &[f64], controls: usize) -> Vec<Vec<f64>> {
+fn directions(downhill: &[f64], controls: &[usize]) -> Vec<Vec<f64>> {
     let n = downhill.len();
     let only = |keep: &dyn Fn(usize) -> f64| (0..n).map(keep).collect::<Vec<f64>>();
     let mut all = vec![downhill.to_vec()];
@@ -162,8 +168,8 @@ fn directions(downhill: &[f64], controls: usize) -> Vec<Vec<f64>> {
     for largest in by_size.into_iter().take(LARGEST_DERIVATIVES) {
         all.push(only(&|i| if i == largest { downhill[i].signum() } else { 0.0 }));
     }
-    for control in 0..controls {
-        let together = |sign: f64| only(&|i| if i % controls == control { sign } else { 0.0 });
+    for control in 0..controls.iter().max().map_or(0, |last| last + 1) {
+        let together = |sign: f64| only(&|i| if controls[i] == control { sign } else { 0.0 });
         all.extend([together(1.0), together(-1.0)]);
     }
     for k in 0..RANDOM_DIRECTIONS {
@@ -175,16 +181,16 @@ fn directions(downhill: &[f64], controls: usize) -> Vec<Vec<f64>> {
     all
 }
 
-/// The standard deviation of the noise of values at equal distances, from the median of their second
-/// differences: of a smooth function these are nothing next to its noise, and of one kink or jump
-/// among them the median knows nothing.
+/// The standard deviation of the noise of values at equal distances, from the median of their third
+/// differences: of a smooth function these are nothing next to its noise, also where it has its least, and of one kink or
+/// jump among them, which three of six have, the lower median knows nothing.
 fn scatter(values: &[f64]) -> f64 {
-    let second = values.windows(3).map(|v| (v[0] - 2.0 * v[1] + v[2]).abs());
-    let mut sizes: Vec<f64> = second.collect();
+    let third = values.windows(4).map(|v| (v[3] - v[0] - 3.0 * (v[2] - v[1])).abs());
+    let mut sizes: Vec<f64> = third.collect();
     sizes.sort_by(f64::total_cmp);
-    // The variance of a second difference of independent numbers is six times theirs; half of all
+    // The variance of a third difference of independent numbers is twenty times theirs; half of all
     // normally distributed numbers are within 0.6745 standard deviations.
-    sizes.get(sizes.len() / 2).map_or(0.0, |median| median / (0.6745 * 6.0_f64.sqrt()))
+    sizes.get(sizes.len().saturating_sub(1) / 2).map_or(0.0, |median| median / (0.6745 * 20.0_f64.sqrt()))
 }
 
 #[cfg(test)]
@@ -201,7 +207,7 @@ mod tests {
         bounds: (&[f64], &[f64]),
     ) -> (SurroundingsVerdict, Option<(Vec<f64>, f64)>) {
         let all = |points: &[Vec<f64>]| points.iter().map(|x| Some(cost(x))).collect();
-        let (found, lowest) = Surroundings::examine((&x, cost(&x), &gradient), bounds, 1, &all);
+        let (found, lowest) = Surroundings::examine((&x, cost(&x), &gradient), bounds, &[0; 2], &all);
         (found.verdict(1e-4), lowest)
     }
 
@@ -225,6 +231,9 @@ mod tests {
         assert_eq!(around(valley, [0.0; 2], [3.0, 0.0], FREE), (Kink, None));
         // Beside it, less is left than the tolerance, however steep it is.
         assert_eq!(around(valley, [1e-5, 0.0], [3.0, 0.0], FREE).0, AtRest);
+        // A cost of which nothing is left but rounding.
+        let zero = |x: &[f64]| (x[0] - 0.3).powi(2) + 3.0 * (x[1] - 0.1).powi(2);
+        assert_eq!(around(zero, [0.3 + 1e-15, 0.1], [2e-15, 0.0], FREE).0, AtRest);
         let noisy = |x: &[f64]| 1.0 + 1e-3 * (2.7182e9 * x[0] + 7e8 * x[1]).sin() + x[0];
         // One cliff is no noise.
         let cliff = |x: &[f64]| if x[0] > 0.3 - 2.5e-7 { 1.0 + 2.0 * x[0] } else { 50.0 };
@@ -236,7 +245,7 @@ mod tests {
     fn points_that_cannot_be_evaluated_are_left_out() {
         let all = |points: &[Vec<f64>]| points.iter().map(|x| (x[0] > 0.95).then(|| x[0])).collect();
         let free = (&[f64::NEG_INFINITY][..], &[f64::INFINITY][..]);
-        let (found, lowest) = Surroundings::examine((&[1.0], 1.0, &[1.0]), free, 1, &all);
+        let (found, lowest) = Surroundings::examine((&[1.0], 1.0, &[1.0]), free, &[0], &all);
         assert_eq!(found.verdict(1e-4), SurroundingsVerdict::Descends);
         assert_eq!(lowest, Some((vec![0.99], 0.99)));
         assert!(found.failed > 0);

@@ -14,12 +14,12 @@ const WORTH_LEAVING: f64 = 0.5;
 const ROUNDS: usize = 3;
 
 /// The start, or one that differs from it by constant offsets of controls and has less than half of
-/// its cost; with the cost. Variables take turns in so many controls; those with the same bounds
+/// its cost; with the cost. `controls` are those that variables are values of; controls with the same bounds
 /// are also moved together. `costs` evaluates the cost at many points.
 pub(crate) fn survey(
     (mut x, mut cost): (Vec<f64>, f64),
     bounds: (&[f64], &[f64]),
-    controls: usize,
+    controls: &[usize],
     costs: &CostsOfPoints<'_>,
 ) -> (Vec<f64>, f64) {
     let groups = groups(bounds, controls);
@@ -28,7 +28,7 @@ pub(crate) fn survey(
             let moved = |(i, &x): (usize, &f64)| {
                 let (lower, upper) = (bounds.0[i], bounds.1[i]);
                 let range = Some(upper - lower).filter(|range| range.is_finite()).unwrap_or(2.0);
-                let offset = if group.contains(&(i % controls)) { offset * range } else { 0.0 };
+                let offset = if group.contains(&controls[i]) { offset * range } else { 0.0 };
                 (x + offset).max(lower).min(upper)
             };
             x.iter().enumerate().map(moved).collect()
@@ -48,11 +48,15 @@ pub(crate) fn survey(
 }
 
 /// The controls that are moved together: each alone, and those with the same bounds.
-fn groups(bounds: (&[f64], &[f64]), controls: usize) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = (0..controls).map(|control| vec![control]).collect();
-    for first in 0..controls {
-        let same = |other: &usize| bounds.0[*other] == bounds.0[first] && bounds.1[*other] == bounds.1[first];
-        let alike: Vec<usize> = (0..controls).filter(same).collect();
+fn groups(bounds: (&[f64], &[f64]), controls: &[usize]) -> Vec<Vec<usize>> {
+    let count = controls.iter().max().map_or(0, |last| last + 1);
+    let of = |control: usize| {
+        let first = controls.iter().position(|other| *other == control);
+        first.map(|i| (bounds.0[i], bounds.1[i]))
+    };
+    let mut groups: Vec<Vec<usize>> = (0..count).map(|control| vec![control]).collect();
+    for first in 0..count {
+        let alike: Vec<usize> = (0..count).filter(|other| of(*other) == of(first)).collect();
         if alike.len() > 1 && alike[0] == first {
             groups.push(alike);
         }
@@ -63,6 +67,9 @@ fn groups(bounds: (&[f64], &[f64]), controls: usize) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two controls at four knots.
+    const TURNS: [usize; 8] = [0, 1, 0, 1, 0, 1, 0, 1];
 
     /// Nothing is held unless both forces are above 3 N at all times; then less force costs less.
     fn grip(points: &[Vec<f64>]) -> Vec<Option<f64>> {
@@ -80,13 +87,13 @@ mod tests {
     #[test]
     fn two_fingers_are_closed_together_where_one_alone_does_nothing() {
         let (lower, upper) = ([0.0; 8], [20.0; 8]);
-        let (x, cost) = survey((vec![2.0; 8], 50.0), (&lower, &upper), 2, &grip);
+        let (x, cost) = survey((vec![2.0; 8], 50.0), (&lower, &upper), &TURNS, &grip);
         // The least offset that holds: a sixteenth of the range.
         assert_eq!(x, [3.25; 8]);
         assert_eq!(cost, 0.26);
         // A start that holds is kept.
         let held = vec![5.0; 8];
-        assert_eq!(survey((held.clone(), 0.4), (&lower, &upper), 2, &grip), (held, 0.4));
+        assert_eq!(survey((held.clone(), 0.4), (&lower, &upper), &TURNS, &grip), (held, 0.4));
     }
 
     #[test]
@@ -96,7 +103,7 @@ mod tests {
             assert!(points.iter().all(|x| (0.0..=1.0).contains(&x[1])), "{points:?}");
             points.iter().map(|x| Some((x[0] - 2.0).powi(2) + 1e-3)).collect()
         };
-        let (x, _) = survey((vec![0.5, 0.9], 2.251), bounds, 2, &far);
+        let (x, _) = survey((vec![0.5, 0.9], 2.251), bounds, &TURNS[..2], &far);
         assert_eq!(x, [2.0, 0.9]);
     }
 }

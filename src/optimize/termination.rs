@@ -1,9 +1,11 @@
 //! How an optimization ended, in numbers.
 
+use argmin::core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::solver::Convergence;
+use super::solver::{Convergence, Ended};
 use super::surroundings::{Surroundings, SurroundingsVerdict};
+use super::trajectory::TrajectoryIteration;
 
 /// How an optimization ended. Its text says what happened, and in what numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +58,42 @@ pub enum Termination {
     },
 }
 
+/// Iterations whose reduction of the cost is told where there were not enough of them.
+const TOLD_ITERATIONS: usize = 5;
+/// A method that calls itself converged is not, where a step around lowers the cost by more than this part of it: its gradient
+/// does not know of a contact that there is not yet, or of what lies beyond a kink.
+const WORTH_TELLING: f64 = 1e-3;
+
 impl Termination {
+    /// How a run with these iterations ended: for want of more, or as what is around its end says, which `look` tells.
+    pub(super) fn of_run(
+        ended: &Ended,
+        tolerance: f64,
+        history: &[TrajectoryIteration],
+        look: &dyn Fn() -> Result<Surroundings, Error>,
+    ) -> Result<Self, Error> {
+        if ended.convergence.is_none() && ended.is_out_of_iterations {
+            let before = history.len().saturating_sub(1 + TOLD_ITERATIONS);
+            let decrease = history.get(before).map_or(0.0, |before| 1.0 - ended.cost / before.cost);
+            return Ok(Self::Budget { decrease, of_last: history.len().saturating_sub(1 + before) });
+        }
+        Ok(Self::judged(ended.convergence, look()?, tolerance))
+    }
+
+    /// The termination in these surroundings of a method that calls itself converged, or has found no step.
+    pub(super) fn judged(
+        convergence: Option<Convergence>,
+        surroundings: Surroundings,
+        tolerance: f64,
+    ) -> Self {
+        match convergence {
+            Some(criterion) if surroundings.reduction <= tolerance.max(WORTH_TELLING) => {
+                Self::Converged { criterion, value: None, tolerance }
+            }
+            _ => Self::at(surroundings, tolerance),
+        }
+    }
+
     /// The termination of a method that came to rest in these surroundings. Reductions smaller than the
     /// tolerance, relative to the cost, do not count.
     pub fn at(surroundings: Surroundings, tolerance: f64) -> Self {

@@ -434,3 +434,62 @@ fn the_derivatives_of_residuals_are_checked_at_the_start_and_at_a_result() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains("no value of `materials.foam.hydroelastic_modulus`"), "{message}");
 }
+
+/// A block that slides on a floor; all there is to know of their friction.
+const SLIDING: &str = r#"
+[materials.m]
+hydroelastic_modulus = 1e6
+dissipation = 2.0
+friction = FRICTION
+[materials.g]
+friction = FRICTION
+[solver]
+kind = "lagged"
+time_step = 0.002
+[contact]
+stiction_velocity = 0.001
+[[bodies]]
+name = "block"
+translation = [0, 0, 0.024987734]
+linear_velocity = [1.0, 0, 0]
+mass = 0.5
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.1, 0.05] } }
+material = "m"
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+material = "g"
+rigid = true
+"#;
+
+/// Two coefficients that are both 0 combine to 0 without a derivative; a fit of what is one number for both has one.
+#[test]
+fn friction_is_found_from_0() {
+    let folder = Folder::new("friction-from-0");
+    let truth = folder.file("truth.toml", SLIDING.replace("FRICTION", "0.35"));
+    let (truth, slide) = (text(&truth), folder.0.join("slide.csv"));
+    let made = isobar(&["simulate", truth, "--until", "0.2", "--out", text(&slide), "--every", "5"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    folder.file("scene.toml", SLIDING.replace("FRICTION", "0.0"));
+    let fit = folder.file(
+        "fit.toml",
+        r#"scene = "scene.toml"
+[[parameters]]
+name = "pairs.block.floor.friction"
+initial = 0.0
+lower = 0.0
+upper = 2.0
+[[trajectories]]
+body = "block"
+files = ["slide.csv"]
+position_sigma = 1e-3
+orientation_sigma = 1e-2
+starts = "recorded"
+"#,
+    );
+    let found = self::run(&FitFile::load(&fit).expect("valid"), Method::LevenbergMarquardt);
+    assert!(found.converged && (found.values()[0] - 0.35).abs() < 1e-3, "{:?}", found.values());
+}

@@ -757,3 +757,120 @@ fn constraints_are_told_and_a_run_goes_on() {
     let values = kept["values"].as_array().expect("values");
     assert!(values.iter().all(|u| u.as_f64() <= Some(1.5 + 1.5e-3)), "{values:?}");
 }
+
+/// A cart that is to be at 0.3 m and at rest, which it can be to the last digit.
+const CART: &str = r#"
+[solver]
+kind = "lagged"
+time_step = 0.01
+[[bodies]]
+name = "cart"
+mass = 1.0
+inertia = [[0.01, 0, 0], [0, 0.01, 0], [0, 0, 0.01]]
+joint = { type = "prismatic", name = "x", axis = [1, 0, 0] }
+[[actuators]]
+name = "f"
+joints = ["x"]
+drive = "force"
+command = 0.0
+"#;
+const CART_PROBLEM: &str = r#"scene = "scene.toml"
+until = 1.0
+[knots]
+count = 4
+[[controls]]
+actuator = "f"
+lower = -5
+upper = 5
+[[costs]]
+joint_position = { joint = "x" }
+target = 0.3
+weight = 10
+when = "end"
+[[costs]]
+joint_velocity = { joint = "x" }
+weight = 1
+when = "end"
+[optimizer]
+kind = "KIND"
+"#;
+
+#[test]
+fn a_cost_of_which_rounding_is_left_is_converged() {
+    let folder = Folder::new("nothing-left");
+    folder.file("scene.toml", CART);
+    for kind in ["auto", "ilqr", "lbfgs", "levenberg_marquardt"] {
+        let problem = folder.file("problem.toml", &CART_PROBLEM.replace("KIND", kind));
+        let found = json(&["optimize", text(&problem), "--json"]);
+        assert!(found["cost"].as_f64().expect("a cost") < 1e-20, "{kind}: {found}");
+    }
+}
+
+/// A pusher that is 20 mm away from its box when nothing is commanded: no derivative reaches the cost.
+const PUSHER: &str = r#"
+[materials.m]
+hydroelastic_modulus = 1e6
+dissipation = 1.0
+friction = 0.3
+[solver]
+kind = "lagged"
+time_step = 5e-3
+[[bodies]]
+name = "pusher"
+mass = 0.5
+joint = { type = "prismatic", name = "px", axis = [1, 0, 0], translation = [-0.1, 0, 0.05] }
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.03, resolution = 0.03 } }
+material = "m"
+[[actuators]]
+name = "push"
+joints = ["px"]
+drive = { position = { stiffness = 500, damping = 40 } }
+command = 0.0
+[[bodies]]
+name = "box"
+translation = [0, 0, 0.0499]
+mass = 0.5
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.1, 0.1] } }
+material = "m"
+[[bodies]]
+name = "table"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+material = "m"
+rigid = true
+"#;
+const PUSH: &str = r#"scene = "scene.toml"
+until = 0.5
+[knots]
+count = 4
+interpolation = "linear"
+[[controls]]
+actuator = "push"
+lower = -0.05
+upper = 0.5
+[[costs]]
+position = { body = "box" }
+target = [0.15, 0, 0]
+weight = [10, 0, 0]
+when = "end"
+[optimizer]
+kind = "KIND"
+max_iterations = 10
+"#;
+
+#[test]
+fn a_method_that_knows_of_no_contact_is_not_converged() {
+    let folder = Folder::new("no-contact");
+    folder.file("scene.toml", PUSHER);
+    for kind in ["ilqr", "lbfgs", "levenberg_marquardt"] {
+        let problem = folder.file("problem.toml", &PUSH.replace("KIND", kind));
+        let output = isobar(&["optimize", text(&problem), "--json"]);
+        assert_eq!(output.status.code(), Some(3), "{kind}: {}", error_of(&output));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let how = found["termination"].as_str().expect("a text").to_owned();
+        assert!(how.starts_with("stuck: ") && how.contains("one that lowers it"), "{kind}: {how}");
+    }
+}

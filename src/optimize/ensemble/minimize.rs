@@ -6,8 +6,9 @@ use argmin::core::observers::ObserverMode;
 use argmin::core::{CostFunction, Error, Executor, Gradient};
 
 use super::problem::EnsembleProblem;
+use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::RunCheckpoint;
-use crate::optimize::lbfgsb::Lbfgsb;
+use crate::optimize::ilqr::{Expansion, Policy, StagedProblem};
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::solver::run;
 use crate::optimize::surroundings::Surroundings;
@@ -37,15 +38,47 @@ impl<C: Controller, R: TrajectoryResiduals> Gradient for Borrowed<'_, '_, C, R> 
         self.0.gradient(x)
     }
 }
+/// What is optimized is looked around in as trajectories are.
+impl<C: Controller, R: TrajectoryResiduals> StagedProblem for Borrowed<'_, '_, C, R> {
+    fn has_stages(&self) -> bool {
+        false
+    }
 
-/// Iterations whose reduction of the cost is told where there were not enough of them.
-const TOLD_ITERATIONS: usize = 5;
+    fn stage_dimension(&self) -> usize {
+        self.0.task().variables.count()
+    }
+
+    fn controls(&self) -> Vec<usize> {
+        self.0.task().variables.controls()
+    }
+
+    fn bounds(&self) -> (&[f64], &[f64]) {
+        self.0.task().variables.bounds()
+    }
+
+    fn expand(&self, _: &[f64]) -> Result<Expansion, Error> {
+        Err(Error::msg(NO_STAGES))
+    }
+
+    fn roll_out(&self, _: &[f64], _: &Policy) -> Result<(Vec<f64>, f64), Error> {
+        Err(Error::msg(NO_STAGES))
+    }
+
+    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+        self.0.costs(points)
+    }
+}
+
+const NO_STAGES: &str = "an ensemble has no stages";
+
+/// What checkpoints call the method.
+const METHOD: &str = "lbfgs, looking around";
 
 /// Tolerance of the cost where none is given.
 const STANDARD_TOLERANCE: f64 = 1e-6;
 
-/// Optimizes the variables of an ensemble by L-BFGS-B ([`Lbfgsb`]), which needs gradients alone, from values in their
-/// units; those out of bounds are moved to them. Of the settings the method and the damping do not matter.
+/// Optimizes the variables of an ensemble from values in their units; those out of bounds are moved to them. A survey of starts,
+/// L-BFGS-B and looks around where it ends are those of [`Automatic`], for a problem without stages. Of the settings the method and the damping do not matter.
 ///
 /// With checkpoints it continues an interrupted run, and `start` is not used.
 ///
@@ -66,13 +99,13 @@ pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
     let (lower, upper) = variables.bounds();
     let history = History { counter: problem.counter(), iterations: Arc::default() };
     let tolerance = settings.cost_tolerance.unwrap_or(STANDARD_TOLERANCE);
-    let solver = Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(tolerance)?;
+    let solver = Automatic::new().with_cost_tolerance(tolerance)?;
     let checkpoint = match checkpoints {
         None => None,
         Some(TrajectoryCheckpoints { store, problem: of }) => {
             let mut checkpoint = RunCheckpoint {
                 store,
-                method: TrajectoryMethod::Lbfgs.name().to_owned(),
+                method: METHOD.to_owned(),
                 problem: of,
                 lower: lower.to_vec(),
                 upper: upper.to_vec(),
@@ -81,7 +114,7 @@ pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
                 counter: Arc::clone(&history.counter),
                 iterations: Arc::clone(&history.iterations),
             };
-            checkpoint.evaluate::<Lbfgsb>(|x| problem.cost(x))?;
+            checkpoint.evaluate::<Automatic>(|x| problem.cost(x))?;
             Some(checkpoint)
         }
     };
@@ -92,25 +125,20 @@ pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
     if let Some(checkpoint) = checkpoint {
         executor = executor.checkpointing(checkpoint);
     }
-    // Where its search finds nothing, what is around tells whether there is anything.
+    let mut ending = None;
     let ended = run(executor, progress.as_ref(), |solver| {
-        solver.convergence().filter(|_| !solver.has_found_no_step())
+        ending = solver.termination().cloned();
+        None
     })?;
     let history = taken(&history.iterations);
-    let ending = match ended.convergence {
-        Some(criterion) => Termination::Converged { criterion, value: None, tolerance },
-        None if ended.is_out_of_iterations => {
-            let before = history.len().saturating_sub(1 + TOLD_ITERATIONS);
-            let decrease = history.get(before).map_or(0.0, |before| 1.0 - ended.cost / before.cost);
-            Termination::Budget { decrease, of_last: history.len().saturating_sub(1 + before) }
-        }
-        None => {
+    let ending = match ending {
+        Some(ending) => ending,
+        None => Termination::of_run(&ended, tolerance, &history, &|| {
             let gradient = problem.gradient(&ended.variables)?;
             let at = (&ended.variables[..], ended.cost, &gradient[..]);
-            let (surroundings, _) =
-                Surroundings::examine(at, variables.bounds(), 1, &|points| problem.costs(points));
-            Termination::at(surroundings, tolerance)
-        }
+            let costs = |points: &[Vec<f64>]| problem.costs(points);
+            Ok(Surroundings::examine(at, variables.bounds(), &variables.controls(), &costs).0)
+        })?,
     };
     Ok(TrajectoryOptimum {
         method: TrajectoryMethod::Lbfgs,

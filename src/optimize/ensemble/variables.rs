@@ -146,6 +146,14 @@ impl SharedVariables {
         self.knot_values() + self.tuned.len() + self.design.len() + usize::from(self.end.is_some())
     }
 
+    /// For each variable the control that it is a value of, counted from 0; all that is not at knots counts as one more.
+    pub(super) fn controls(&self) -> Vec<usize> {
+        let at_knots = self.knots.as_ref().map_or(0, |knots| knots.optimized.len());
+        let of =
+            |i: usize| if i < self.knot_values() { i % at_knots } else { at_knots + i - self.knot_values() };
+        (0..self.count()).map(of).collect()
+    }
+
     /// Lower and upper bounds of the variables.
     pub fn bounds(&self) -> (&[f64], &[f64]) {
         (&self.lower, &self.upper)

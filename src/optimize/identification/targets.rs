@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use super::parameter_path::{parameters_at, unit};
 use super::sensors::{Sensor, SensorParameter};
+use crate::contact::MaterialParameter;
 use crate::multibody::{Model, Parameter, ParameterError, State, seeded};
 use crate::optimize::error::ProblemError;
 use crate::scalar::Scalar;
@@ -80,7 +81,9 @@ impl Targets {
             .0
             .iter()
             .zip(values)
-            .flat_map(|(target, &value)| target.model.iter().map(move |&parameter| (parameter, value)))
+            .flat_map(|(target, &value)| {
+                target.model.iter().map(move |&parameter| (parameter, with_slope(&parameter, value)))
+            })
             .collect();
         seeded(model, state, &values)
     }
@@ -121,6 +124,21 @@ impl Targets {
             }
         }
         gathered
+    }
+}
+
+/// The least coefficient of friction that a model is given. Two coefficients that are both 0 combine to 0 without a derivative:
+/// in one of them it is 0, and where both are one parameter it is 1.
+const LEAST_FRICTION: f64 = 1e-12;
+
+/// The value of a parameter, where the model depends on it as it does beside that.
+fn with_slope<T: Scalar>(parameter: &Parameter, value: T) -> T {
+    use MaterialParameter::{DynamicFriction, StaticFriction};
+    match parameter {
+        Parameter::Material { parameter: StaticFriction | DynamicFriction, .. } => {
+            value + (LEAST_FRICTION - value.real()).max(0.0)
+        }
+        _ => value,
     }
 }
 

@@ -63,6 +63,16 @@ pub trait StagedProblem: CostFunction<Param = Vec<f64>, Output = f64> {
     /// Number of variables of a stage.
     fn stage_dimension(&self) -> usize;
 
+    /// Whether it has stages. One that has none can still be looked around in: it is neither expanded nor rolled out.
+    fn has_stages(&self) -> bool {
+        true
+    }
+
+    /// For each variable the control that it is a value of, counted from 0: what is moved together in a look around.
+    fn controls(&self) -> Vec<usize> {
+        (0..self.bounds().0.len()).map(|i| i % self.stage_dimension()).collect()
+    }
+
     /// Lower and upper bounds of all variables; infinite where there are none.
     fn bounds(&self) -> (&[f64], &[f64]);
 

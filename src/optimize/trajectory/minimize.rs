@@ -16,7 +16,7 @@ use super::staged::StagedTrajectory;
 use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{CheckpointStore, Resumable, RunCheckpoint};
 use crate::optimize::error::ProblemError;
-use crate::optimize::ilqr::Ilqr;
+use crate::optimize::ilqr::{Ilqr, StagedProblem};
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::progress::ProgressObserver;
@@ -107,31 +107,19 @@ struct Run {
     progress: Option<ProgressObserver>,
 }
 
-/// Iterations whose reduction of the cost is told where there were not enough of them.
-const TOLD_ITERATIONS: usize = 5;
-
-/// How a run ended: by a criterion, for want of iterations, or as what is around its end says.
+/// How a run ended, by what is around its end (see [`Termination::of_run`]).
 fn ending(
     ended: &Ended,
     problem: &TrajectoryProblem<'_>,
     tolerance: f64,
     history: &[TrajectoryIteration],
 ) -> Result<Termination, Error> {
-    if let Some(criterion) = ended.convergence {
-        return Ok(Termination::Converged { criterion, value: None, tolerance });
-    }
-    if ended.is_out_of_iterations {
-        let before = history.len().saturating_sub(1 + TOLD_ITERATIONS);
-        let decrease = history.get(before).map_or(0.0, |before| 1.0 - ended.cost / before.cost);
-        let of_last = history.len().saturating_sub(1 + before);
-        return Ok(Termination::Budget { decrease, of_last });
-    }
-    let gradient = problem.gradient(&ended.variables)?;
-    let at = (&ended.variables[..], ended.cost, &gradient[..]);
-    let controls = problem.map().dimension();
-    let (surroundings, _) =
-        Surroundings::examine(at, problem.bounds(), controls, &|points| problem.costs(points));
-    Ok(Termination::at(surroundings, tolerance))
+    Termination::of_run(ended, tolerance, history, &|| {
+        let gradient = problem.gradient(&ended.variables)?;
+        let at = (&ended.variables[..], ended.cost, &gradient[..]);
+        let controls = StagedTrajectory::new(problem).controls();
+        Ok(Surroundings::examine(at, problem.bounds(), &controls, &|points| problem.costs(points)).0)
+    })
 }
 
 /// The result of a run, with the iterations that were written down.
@@ -353,7 +341,11 @@ pub fn optimize_smoothed_trajectory(
     let solver = Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(tolerance)?;
     let mut ended = run.solve::<_, _, (), ()>(smoothed, solver, Lbfgsb::convergence)?;
     let history = taken(&history);
-    let ending = ending(&ended, problem, tolerance, &history)?;
+    // Of a mean over perturbations, what is around tells nothing.
+    let ending = match ended.convergence {
+        Some(criterion) => Termination::Converged { criterion, value: None, tolerance },
+        None => ending(&ended, problem, tolerance, &history)?,
+    };
     ended.cost = problem.cost(&ended.variables)?;
     optimum(ended, ending, problem, settings.method, history)
 }
