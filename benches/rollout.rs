@@ -23,11 +23,11 @@ use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassSource, Model, ModelBuilder,
     NamedMaterial, Parameter, State, StateDependence,
 };
-use isobar::report::Recorder;
 use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
+use isobar_report::Recorder;
 use median::median;
 use nalgebra::Vector3;
 

@@ -56,7 +56,6 @@
 //! | [`check`] | whether derivatives are right |
 //! | [`advice`] | what to expect of a scene, and what to change in it |
 //! | [`io`] | scene, problem, fit and robot files; trajectories |
-//! | `report` | motions to look at: recordings, glTF, VTK (feature `report`, part of `cli`) |
 //! | [`interruption`] | ending optimizations of this process early |
 //!
 //! The documentation of each item has an example: a wrench at [`contact::contact`], its Jacobian at
@@ -67,16 +66,14 @@
 //! [`optimize::trajectory::optimize_trajectory`], and many simulations at a time at [`rollout::Batch`].
 //!
 //! Data flows one way through the modules, in the order of the table. What is used most is also here, at the
-//! root of the crate. The command `isobar` is the feature `cli`, which is on unless default features are
-//! off.
+//! root of the crate. Motions to look at (recordings, pages, glTF, VTK) are the crate `isobar-report`, and the
+//! command `isobar` is `isobar-cli`.
 
 // No panic is reachable from input: what can fail returns an error that says why.
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod advice;
 pub mod check;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod contact;
 pub mod field;
 pub mod geometry;
@@ -85,15 +82,17 @@ pub mod io;
 mod linear_algebra;
 pub mod multibody;
 pub mod optimize;
-mod parallel;
-#[cfg(feature = "report")]
-pub mod report;
+#[doc(hidden)]
+pub mod parallel;
 pub mod rollout;
 pub mod scalar;
-mod shown;
+#[doc(hidden)]
+pub mod shown;
 pub mod spatial;
 pub mod step;
 
+/// The crate whose solvers and traits problems are for.
+pub use argmin;
 pub use check::check_gradient;
 pub use contact::{
     Collider, ContactLaw, ContactPair, ContactSettings, Material, OwnLaw, contact, contact_jacobian,

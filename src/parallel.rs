@@ -6,7 +6,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// What `of` makes of each item, on rayon's threads; the results are in the order of the items, so that they, and the first
 /// error among them, are the same on any number of threads.
-pub(crate) fn in_parallel<I: Send, T: Send>(
+pub fn in_parallel<I: Send, T: Send>(
     items: impl IntoIterator<Item = I>,
     of: impl Fn(I) -> T + Sync,
 ) -> Vec<T> {

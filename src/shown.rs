@@ -13,7 +13,7 @@ fn is_unsafe(c: char) -> bool {
 }
 
 /// A text with escapes in the place of characters that a terminal would not show.
-pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }

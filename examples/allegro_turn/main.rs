@@ -17,8 +17,8 @@ use film::Look;
 use isobar::io::ProblemFile;
 use isobar::multibody::BodyFrame;
 use isobar::optimize::trajectory::optimize_trajectory;
-use isobar::report::Recorder;
 use isobar::rollout::Trajectory;
+use isobar_report::Recorder;
 use nalgebra::{Matrix3, Vector3};
 
 /// How the film strip looks. The ball has sectors, by which its turn is seen; what is only drawn are the links that touch

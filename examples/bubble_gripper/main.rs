@@ -16,8 +16,8 @@ use std::time::Instant;
 
 use film::Look;
 use isobar::io::ProblemFile;
-use isobar::report::Recorder;
 use isobar::rollout::Trajectory;
+use isobar_report::Recorder;
 
 /// When the gripper begins to lift, s.
 const LIFT: f64 = 0.6;

@@ -25,7 +25,7 @@ mod normal;
 use std::time::Instant;
 
 use argmin::core::{CostFunction, Gradient};
-use isobar::report::Recorder;
+use isobar_report::Recorder;
 use rayon::prelude::*;
 
 use cma_es::CmaEs;

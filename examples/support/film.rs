@@ -6,8 +6,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use isobar::geometry::SurfaceMesh;
-use isobar::report::Film;
 use isobar::spatial::RigidTransform;
+use isobar_report::Film;
 use nalgebra::Vector3;
 
 /// Samples of each pixel along either side.

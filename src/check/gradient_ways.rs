@@ -12,7 +12,7 @@ use super::ways::{MadeWay, Rows, compare_way};
 
 /// Decides undecided rows of small terms: those that agree with differences to within the tolerance of the derivatives of
 /// all terms together. `rows` has a row for each of so many terms with respect to one parameter, then to the next.
-pub(crate) fn settle_small_terms(rows: &mut [ReportRow], terms: usize, tolerance: f64) {
+pub fn settle_small_terms(rows: &mut [ReportRow], terms: usize, tolerance: f64) {
     for rows in rows.chunks_mut(terms.max(1)) {
         let all: f64 = rows.iter().map(|row| row.comparison.claimed.abs()).sum();
         for comparison in rows.iter_mut().map(|row| &mut row.comparison) {
@@ -29,7 +29,7 @@ pub(crate) fn settle_small_terms(rows: &mut [ReportRow], terms: usize, tolerance
 
 /// A gradient that was made in another way.
 #[derive(Debug)]
-pub(crate) struct GradientWay {
+pub struct GradientWay {
     /// What it is called.
     pub name: String,
     /// The derivatives: one for each parameter, or one for each direction.
@@ -41,7 +41,7 @@ pub(crate) struct GradientWay {
 /// Compares the gradients of one number that other ways give with the sum of those of its terms, and adds to a report
 /// how far each is from it, and a row for each that disagrees. Where terms cancel, as at an optimum, rounding
 /// is that of the terms: `terms` has the gradient of each.
-pub(crate) fn compare_gradients(
+pub fn compare_gradients(
     quantity: &str,
     parameters: &[CheckedParameter],
     terms: &[Vec<f64>],
@@ -88,7 +88,7 @@ pub(crate) fn compare_gradients(
 /// Compares the derivatives of several quantities, each a vector of components of one kind, as another way gives them with
 /// those that differences judge, and adds to a report how far they are off, and a row if any disagree. `quantities` has the
 /// name of each and how many rows of the Jacobians it has. Rounding is that of the largest sensitivity of a quantity.
-pub(crate) fn compare_jacobians(
+pub fn compare_jacobians(
     name: &str,
     quantities: &[(String, usize)],
     parameters: &[CheckedParameter],

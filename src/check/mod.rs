@@ -12,7 +12,6 @@ mod component;
 mod contact_events;
 mod differences;
 mod gradient;
-#[cfg(feature = "cli")]
 mod gradient_ways;
 mod influential;
 mod instability;
@@ -36,12 +35,12 @@ pub use assertion::assert_gradient;
 pub use comparison::{CheckSettings, Comparison, Differences, Verdict};
 pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
-#[cfg(feature = "cli")]
-pub(crate) use gradient_ways::{GradientWay, compare_gradients, compare_jacobians, settle_small_terms};
+#[doc(hidden)]
+pub use gradient_ways::{GradientWay, compare_gradients, compare_jacobians, settle_small_terms};
 pub use report::{GradientReport, ReportRow, Way};
-#[cfg(feature = "cli")]
-pub(crate) use report_text::{ADVICE, Advice};
+#[doc(hidden)]
+pub use report_text::{ADVICE, Advice};
 pub use scene::check_scene;
 pub use sides::Side;
-#[cfg(feature = "cli")]
-pub(crate) use tight::tightest_first;
+#[doc(hidden)]
+pub use tight::tightest_first;

@@ -20,7 +20,7 @@ impl Verdict {
 
 /// What a kind of row means, and how to act on it.
 #[derive(Debug)]
-pub(crate) struct Advice {
+pub struct Advice {
     /// The name of the kind.
     pub name: &'static str,
     /// Which rows are of it.
@@ -32,7 +32,7 @@ pub(crate) struct Advice {
 }
 
 /// Every kind of row, the worst first. Each row is of one.
-pub(crate) const ADVICE: [Advice; 6] = [
+pub const ADVICE: [Advice; 6] = [
     Advice {
         name: "wrong",
         is_kind: |c| c.verdict == Verdict::Wrong,
@@ -71,17 +71,16 @@ pub(crate) const ADVICE: [Advice; 6] = [
     },
 ];
 
-#[cfg(feature = "cli")]
 impl Advice {
     /// What to think of a row.
-    pub(crate) fn on(comparison: &Comparison) -> Option<&'static Self> {
+    pub fn on(comparison: &Comparison) -> Option<&'static Self> {
         ADVICE.iter().find(|advice| (advice.is_kind)(comparison))
     }
 }
 
 impl ReportRow {
     /// What was differentiated, with its component.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         named(&self.quantity, &self.component)
     }
 }
@@ -96,7 +95,7 @@ fn named(quantity: &str, component: &str) -> String {
 
 impl Way {
     /// What is differentiated where it is worst, and with respect to what.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         match self.worst > 0.0 {
             true => format!("{} with respect to {}", named(&self.quantity, &self.component), self.parameter),
             false => "equal".to_owned(),

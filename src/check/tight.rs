@@ -11,7 +11,7 @@ const TIGHT_ITERATIONS: usize = 200;
 
 /// A method of steps with tolerances that leave as little noise as can be, the tightest first, and
 /// at last its own.
-pub(crate) fn tightest_first(method: Integrator) -> Vec<Integrator> {
+pub fn tightest_first(method: Integrator) -> Vec<Integrator> {
     let Some(own) = method.velocity_level_method() else { return vec![method] };
     let max_iterations = own.tolerance.max_iterations.max(TIGHT_ITERATIONS);
     let tighter = TIGHT.into_iter().filter(|relative| *relative < own.tolerance.relative);

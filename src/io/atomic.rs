@@ -124,8 +124,7 @@ impl Write for OutputFile {
 
 /// Removes the temporary files of this process, for one that is about to end without dropping what
 /// it has. No file may be written afterwards.
-#[cfg(feature = "cli")]
-pub(crate) fn remove_unfinished_files() {
+pub fn remove_unfinished_files() {
     let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for path in unfinished.iter() {
         // There is nobody left to tell.
@@ -137,8 +136,7 @@ pub(crate) fn remove_unfinished_files() {
 ///
 /// # Errors
 /// The errors of [`OutputFile::create`].
-#[cfg(any(test, feature = "cli"))]
-pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
+pub fn check_writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         // To open a pipe and close it again would end it for its reader.
         Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
@@ -150,7 +148,7 @@ pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When the file cannot be created, written or renamed, or `write` fails.
-pub(crate) fn write_atomically<E: From<io::Error>>(
+pub fn write_atomically<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<OutputFile>) -> Result<(), E>,
 ) -> Result<(), E> {

@@ -17,8 +17,8 @@ mod strict;
 mod urdf;
 
 pub use atomic::OutputFile;
-#[cfg(feature = "cli")]
-pub(crate) use atomic::{check_writable, remove_unfinished_files, write_atomically};
+#[doc(hidden)]
+pub use atomic::{check_writable, remove_unfinished_files, write_atomically};
 pub use file_error::FileError;
 pub use fit::Candidate;
 pub use fit::file::FitFile;
@@ -29,8 +29,8 @@ pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::ensemble::ProblemEnsemble;
 pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
-#[cfg(feature = "cli")]
-pub(crate) use problem::policy::policy_tables;
+#[doc(hidden)]
+pub use problem::policy::policy_tables;
 pub use scene::file::{Scene, SolverKind};
 pub use scene::solver_tables::ErrorControl;
 pub use scene::summary::{LoadedBody, SceneSummary};

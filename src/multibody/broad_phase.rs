@@ -115,8 +115,7 @@ impl BroadPhase {
 }
 
 /// Whether two geometries may touch with the bodies at `frames`; others do not.
-#[cfg(feature = "report")]
-pub(crate) fn may_touch(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> bool {
+pub fn may_touch(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> bool {
     let world_box = |body: usize, index: usize| {
         let geometry = &model.bodies[body].geometries[index];
         let x_wg = frames[body].pose * geometry.x_bg;

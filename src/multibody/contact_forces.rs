@@ -70,7 +70,7 @@ impl PairWorkspace {
 }
 
 /// Calls `query` with two geometries and their frames in W.
-pub(crate) fn with_pair<T: Scalar, R>(
+pub fn with_pair<T: Scalar, R>(
     model: &Model<T>,
     frames: &[BodyFrame<T>],
     pair: &GeometryPair,

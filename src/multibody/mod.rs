@@ -57,9 +57,10 @@ pub(crate) use applied_forces::for_each_applied_derivative;
 pub use applied_forces::{AppliedForces, DifferentiableForces, ForcesIn, NoForces};
 pub use body::{Body, BodyGeometry, Motion};
 pub(crate) use broad_phase::BroadPhase;
-#[cfg(feature = "report")]
-pub(crate) use broad_phase::may_touch;
-pub(crate) use contact_forces::with_pair;
+#[doc(hidden)]
+pub use broad_phase::may_touch;
+#[doc(hidden)]
+pub use contact_forces::with_pair;
 pub use contact_forces::{BodyPairContact, BodyPairJacobian, PairWorkspace};
 pub(crate) use contact_sensitivity::wrench_about_body;
 pub use contact_sensitivity::{ContactSensitivity, WrenchByState};
@@ -87,9 +88,10 @@ pub use mass::MassSource;
 pub(crate) use model::ModelIdentity;
 pub use model::{Model, NamedMaterial};
 pub use model_builder::ModelBuilder;
-pub(crate) use model_builder::check_pair_count;
-#[cfg(feature = "cli")]
-pub(crate) use model_builder::geometry_pairs;
+#[doc(hidden)]
+pub use model_builder::check_pair_count;
+#[doc(hidden)]
+pub use model_builder::geometry_pairs;
 pub use model_error::ModelError;
 pub(crate) use model_gradient::JOINT_DIRECTIONS;
 pub(crate) use model_gradient::seeded_models;
@@ -104,5 +106,7 @@ pub use patch_reading::PatchReading;
 pub(crate) use place_sensitivity::PlaceSensitivity;
 pub use seeding::seeded;
 pub use sensor::{PairPressure, SensorWorkspace};
+pub(crate) use state::for_each_tangent_chunk;
+#[doc(hidden)]
+pub use state::rotation_between;
 pub use state::{BodyState, State, TANGENT_DIMENSION};
-pub(crate) use state::{for_each_tangent_chunk, rotation_between};

@@ -273,7 +273,7 @@ fn touching_pairs(
 ///
 /// # Errors
 /// When there are too many pairs.
-pub(crate) fn check_pair_count(count: usize) -> Result<(), ModelError> {
+pub fn check_pair_count(count: usize) -> Result<(), ModelError> {
     if count <= LARGEST_PAIR_COUNT { Ok(()) } else { Err(ModelError::TooManyPairs { count }) }
 }
 
@@ -281,7 +281,7 @@ pub(crate) fn check_pair_count(count: usize) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// When two of them are rigid, or two are half-spaces.
-pub(crate) fn geometry_pairs<T: Scalar>(
+pub fn geometry_pairs<T: Scalar>(
     bodies: &[Body<T>],
     pair: BodyPair,
 ) -> Result<Vec<GeometryPair>, ModelError> {

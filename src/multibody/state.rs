@@ -98,7 +98,7 @@ impl<T: Scalar> BodyState<T> {
 
 /// The rotation vector δ in the outer frame, at most half a turn, with `from ⊕ δ = to`: the
 /// inverse of [`Quaternion::rotated_by`].
-pub(crate) fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<T>) -> Vector3<T> {
+pub fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<T>) -> Vector3<T> {
     let inverse = Quaternion { w: from.w, v: -from.v };
     let mut turn = to.times(&inverse);
     if turn.w.real() < 0.0 {

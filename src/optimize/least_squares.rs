@@ -248,7 +248,8 @@ fn residuals_of<R: Residuals + ?Sized, T: Scalar>(
 }
 
 /// The same as [`residuals_and_jacobian`], with substeps that are held where there are any.
-pub(crate) fn residuals_and_jacobian_holding<R: Residuals + ?Sized>(
+#[doc(hidden)]
+pub fn residuals_and_jacobian_holding<R: Residuals + ?Sized>(
     model: &R,
     parameters: &[f64],
     substeps: Option<&HeldSubsteps>,

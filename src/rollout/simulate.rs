@@ -117,7 +117,8 @@ impl<'a, T> Rollout<'a, T> {
     }
 
     /// The state at time 0, whose bristles are not deflected if it says nothing of them.
-    pub(crate) fn start(&self) -> State<T>
+    #[doc(hidden)]
+    pub fn start(&self) -> State<T>
     where
         T: Scalar,
     {

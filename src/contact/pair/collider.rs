@@ -11,7 +11,6 @@ use crate::scalar::Scalar;
 
 /// The immutable, shareable part of a body in contact.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum ContactGeometry {
     /// A compliant body: a pressure field on a tetrahedral mesh.
     Compliant(PressureField),

@@ -12,6 +12,5 @@ pub(in crate::io) mod ensemble_schema;
 pub(in crate::io) mod file;
 pub(in crate::io) mod memory;
 pub(in crate::io) mod optimized_numbers;
-#[cfg(feature = "cli")]
 pub(in crate::io) mod policy;
 pub(in crate::io) mod schema;

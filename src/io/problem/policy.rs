@@ -12,7 +12,7 @@ use crate::rollout::{FeedbackStage, KnotFeedback, KnotInterpolation};
 
 /// A policy with what it takes the place of.
 #[derive(Debug, Serialize)]
-pub(crate) struct PolicyTables {
+pub struct PolicyTables {
     /// Commands of zero: those of the scene would be added.
     actuators: Vec<NoCommandTable>,
     controllers: Vec<ControllerTable>,
@@ -25,7 +25,7 @@ struct NoCommandTable {
 }
 
 /// The tables of a policy of these controls.
-pub(crate) fn policy_tables(policy: &KnotFeedback, controls: &[OptimizedControl]) -> PolicyTables {
+pub fn policy_tables(policy: &KnotFeedback, controls: &[OptimizedControl]) -> PolicyTables {
     let names = || controls.iter().map(|control| control.name.clone());
     let finite = |of: fn(&[f64; 2]) -> f64, none: f64| {
         // JSON has no infinities; a number beyond all commands does the same.

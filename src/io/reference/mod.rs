@@ -11,7 +11,6 @@ use serde_json::Value;
 
 /// A kind of file that people write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum FileKind {
     /// Bodies, joints, materials, settings.
     Scene,
@@ -31,6 +30,15 @@ impl FileKind {
             Self::Scene => "scene",
             Self::Problem => "problem",
             Self::Fit => "fit",
+        }
+    }
+
+    /// What the file says.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Scene => "Bodies, joints, materials, settings",
+            Self::Problem => "What a motion of a scene should be like, for `isobar optimize`",
+            Self::Fit => "Which parameters to fit to which measurements, for `isobar fit`",
         }
     }
 

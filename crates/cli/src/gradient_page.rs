@@ -1,0 +1,85 @@
+//! A page of a gradient check: plots of the doubtful derivatives, what verdicts mean, the table of all derivatives, the
+//! wrong and doubtful ones first, and the ways that agree.
+
+use std::path::Path;
+
+use super::gradient_charts::{LARGEST_CHART_COUNT, chart, doubtful};
+use super::recordings::{about, command_line, page};
+use isobar::check::{ADVICE, Advice, GradientReport, Verdict, Way};
+use isobar_report::{Page, Table};
+
+/// The page of a check to this tolerance.
+pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport, tolerance: f64) -> Page<'p> {
+    let verdicts = [Verdict::Wrong, Verdict::Kink, Verdict::Noisy, Verdict::Ok, Verdict::Zero];
+    let counts: Vec<String> =
+        verdicts.iter().map(|&verdict| format!("{} {}", report.count(verdict), verdict.as_str())).collect();
+    let doubtful = doubtful(report);
+    let shown = doubtful.len().min(LARGEST_CHART_COUNT);
+    let drawn = match doubtful.len() {
+        0 => "none: there is no doubtful derivative".to_owned(),
+        count if count == shown => format!("of all {count} doubtful derivatives"),
+        count => format!("of {shown} of {count} doubtful derivatives, wrong ones first"),
+    };
+    let more = [["derivatives", &counts.join(", ")], ["figures", &drawn], ["command", &command_line()]];
+    let about = about("checked", file, more.map(|line| line.map(str::to_owned)));
+    let rows = verdicts.iter().flat_map(|verdict| {
+        report.rows.iter().filter(|row| row.comparison.verdict == *verdict).map(|row| {
+            let c = &row.comparison;
+            vec![
+                row.name(),
+                row.parameter.clone(),
+                format!("{:.6e}", c.claimed),
+                format!("{:.6e}", c.difference),
+                format!("{:.1e}", c.relative_error),
+                c.verdict.as_str().to_owned(),
+                c.note.clone(),
+            ]
+        })
+    });
+    let columns =
+        ["derivative of", "with respect to", "value", "difference", "relative error", "verdict", "note"];
+    let table = Table {
+        title: "Derivatives".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    };
+    let mut page = page(file, about, None);
+    if report.count(Verdict::Wrong) > 0 {
+        let count = report.count(Verdict::Wrong);
+        page.warnings.push(format!("{count} derivatives are wrong."));
+    }
+    page.charts = doubtful.into_iter().take(shown).map(|row| chart(row, tolerance)).collect();
+    page.tables.push(legend());
+    page.tables.push(table);
+    if !report.ways.is_empty() {
+        page.tables.push(ways(report));
+    }
+    page
+}
+
+/// What verdicts mean.
+fn legend() -> Table {
+    let row = |Advice { name, meaning, action, .. }: &Advice| {
+        [*name, *meaning, *action].map(str::to_owned).to_vec()
+    };
+    Table {
+        title: "Verdicts".to_owned(),
+        columns: ["verdict", "means", "do"].map(str::to_owned).to_vec(),
+        rows: ADVICE.iter().map(row).collect(),
+    }
+}
+
+/// The other ways that the derivatives are made in.
+fn ways(report: &GradientReport) -> Table {
+    let row = |way: &Way| {
+        let place = way.place();
+        let worst = format!("{:.1e}", way.worst);
+        vec![way.way.clone(), way.compared.to_string(), way.disagreeing.to_string(), worst, place]
+    };
+    let columns = ["way", "compared", "disagree", "worst, of the largest sensitivity", "where"];
+    Table {
+        title: "Other ways, against these".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: report.ways.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,83 @@
+//! A page that opens in any browser and needs no network: a film to orbit and play, plots, tables.
+//!
+//! Scripts and library are in the file, and so are the data, compressed (see [`PageData`]). The library
+//! that draws is Plotly.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::page_content::Page;
+use super::page_data::PageData;
+use isobar::io::{FileError, OutputFile};
+
+/// The page before it is filled.
+const TEMPLATE: &str = include_str!("page/page.html");
+
+/// The library that draws: of Plotly the part with curves and meshes. It lies here as npm's package plotly.js-gl3d-dist-min
+/// has it, with its licence (MIT); the crate `plotly` brings the whole, three times as long, and thirty crates.
+const PLOTLY: &str = include_str!("page/plotly/plotly-gl3d.min.js");
+
+/// The script of the page, in the order in which its parts build on each other.
+const SCRIPT: [&str; 6] = [
+    include_str!("page/data.js"),
+    include_str!("page/geometry.js"),
+    include_str!("page/view.js"),
+    include_str!("page/plots.js"),
+    include_str!("page/controls.js"),
+    include_str!("page/start.js"),
+];
+
+/// Writes a page. The file appears when it is complete.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_page(path: &Path, page: &Page) -> Result<(), FileError> {
+    let write = || {
+        let mut file = OutputFile::create(path)?;
+        fill(&mut file, page)?;
+        file.finish()
+    };
+    write().map_err(|source| FileError::Write { path: path.to_owned(), source })
+}
+
+/// Writes the template with its places filled.
+fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
+    let data = PageData::encode(page)?;
+    let mut rest = TEMPLATE;
+    // In one pass, so that nothing that is filled in is taken for a place.
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.write_all(before.as_bytes())?;
+        let Some((place, after)) = after.split_once("}}") else { break };
+        match place {
+            "TITLE" => write!(out, "{}", quick_xml::escape::escape(page.title.as_str()))?,
+            "CSS" => out.write_all(include_bytes!("page/page.css"))?,
+            "PLOTLY" => out.write_all(PLOTLY.as_bytes())?,
+            "SCRIPT" => SCRIPT.iter().try_for_each(|part| writeln!(out, "{part}"))?,
+            "DATA" => out.write_all(data.as_bytes())?,
+            unknown => write!(out, "{{{{{unknown}}}}}")?,
+        }
+        rest = after;
+    }
+    out.write_all(rest.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_filled_and_its_title_is_text() {
+        let page = Page { title: "a < b & {{DATA}}".to_owned(), ..Page::default() };
+        let mut html = Vec::new();
+        fill(&mut html, &page).unwrap();
+        let html = String::from_utf8(html).unwrap();
+        assert!(html.contains("<title>a &lt; b &amp; {{DATA}}"));
+        for place in ["TITLE", "CSS", "PLOTLY", "SCRIPT", "DATA"].map(|name| format!("{{{{{name}}}}}")) {
+            assert_eq!(TEMPLATE.matches(&place).count(), 1, "{place}");
+        }
+        assert!(SCRIPT.iter().all(|part| html.contains(part)));
+        assert!(html.contains("plotly.js (gl3d - minified) v"));
+        // It would end the script.
+        assert!(!PLOTLY.contains("</script"));
+    }
+}

@@ -1,7 +1,0 @@
-//! The isobar command.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    isobar::cli::run()
-}
