@@ -72,7 +72,7 @@ impl OutputFile {
         }
         // Nobody may look for the file between its making and its entry in the list.
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        let temporary = builder.tempfile_in(folder)?;
+        let temporary = builder.tempfile_in(folder).map_err(without_path)?;
         unfinished.push(temporary.path().to_owned());
         let output = Self(Destination::Replaced { temporary, path });
         drop(unfinished);
@@ -109,17 +109,24 @@ impl Drop for OutputFile {
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Destination::Replaced { temporary, .. } => temporary.write(bytes),
+            // The file itself: errors of the other tell its name, which nobody knows.
+            Destination::Replaced { temporary, .. } => temporary.as_file_mut().write(bytes),
             Destination::Special(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Destination::Replaced { temporary, .. } => temporary.flush(),
+            Destination::Replaced { temporary, .. } => temporary.as_file_mut().flush(),
             Destination::Special(file) => file.flush(),
         }
     }
+}
+
+/// The same error without the name of the temporary file.
+fn without_path(error: io::Error) -> io::Error {
+    let source = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<io::Error>());
+    source.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Removes the temporary files of this process, for one that is about to end without dropping what

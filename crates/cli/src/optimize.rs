@@ -23,6 +23,7 @@ use isobar::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, polic
 use isobar::optimize::constraints::Constraint;
 use isobar::optimize::data::DataError;
 use isobar::optimize::multi_start::lowest;
+use isobar::optimize::objective::When;
 use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::{
     ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
@@ -122,6 +123,9 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     };
     let warnings = problem.motion_warnings(&report.optimum.variables).map_err(|e| failed(&file, e))?;
     print_motion_warnings(&warnings);
+    if let Some(warning) = lets_go(&file, &report) {
+        super::print_warnings(&[warning]);
+    }
     if let Some(folder) = &arguments.out {
         write_results(&file, &problem, folder, &report)?;
     }
@@ -145,6 +149,28 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
             command,
         }),
     }
+}
+
+/// For so long after the end, in s, the motion is looked at,
+const AFTER_END: f64 = 0.5;
+/// and a term that counts at the end, and costs so many times as much then, is told.
+const MUCH_MORE: f64 = 10.0;
+
+/// What to say of a motion that does not last: which term of the cost at the end grows soon after it, with the last commands held.
+fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
+    let until = file.until + AFTER_END;
+    let problem = file.problem_until(until).ok().filter(|_| file.hold == 0.0)?;
+    let (_, later) = cost_and_parts(file, &problem, &report.optimum.variables).ok()?;
+    let terms = file.objective.terms().iter().zip(report.costs.iter().zip(later));
+    let mut grown = terms.filter(|(term, (part, later))| {
+        term.when == When::End && *later > MUCH_MORE * part.end.max(report.optimum.cost)
+    });
+    let (_, (CostPart { name, end, .. }, later)) = grown.next()?;
+    Some(format!(
+        "warning: {}: `{name}` costs {end:.2e} at the end, and {later:.2e} if the motion goes on to {until} s with the commands \
+         that it ends with; with `hold = {AFTER_END}` the optimization counts what comes then",
+        file.path.display()
+    ))
 }
 
 /// The problem of a file, which was checked when it was loaded.

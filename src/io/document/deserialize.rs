@@ -76,6 +76,11 @@ impl Value {
                 return de::Error::invalid_type(Unexpected::Other(&format!("date {date}")), expected);
             }
             Self::Array(_) => Unexpected::Seq,
+            Self::Table(_) if expected.to_string() == "a sequence" => {
+                return de::Error::custom(
+                    "found a table, expected a list; one of tables has each under its name in double brackets, `[[NAME]]`",
+                );
+            }
             Self::Table(_) => Unexpected::Map,
         };
         de::Error::invalid_type(unexpected, expected)

@@ -127,6 +127,18 @@ pub(in crate::io) fn start_values(
     Ok(values.into_iter().map(|value| value.max(lower).min(upper)).collect())
 }
 
+/// What to say of a start of which a number is out of the range of its control.
+pub(super) fn clamped_start(t: &ControlTable, range: &ControlRange, field: &FieldPath) -> Option<Problem> {
+    let (values, field) = match t.start.as_ref()? {
+        StartTable::Constant(value) => (std::slice::from_ref(value), field.clone()),
+        StartTable::AtKnots(values) => (values.as_slice(), field.clone()),
+        StartTable::Command(command) => (command.values.as_slice(), field.key("values")),
+    };
+    let found = values.iter().find(|value| !(range.lower..=range.upper).contains(*value))?;
+    let ControlRange { lower, upper, .. } = range;
+    Some(Problem::new(field, format!("found {found}; it is moved to the range from {lower} to {upper}")))
+}
+
 /// A command at the knots; where they are held, in the middle of the time for which they are.
 fn sampled(command: &Command, knots: &ControlKnots, until: f64) -> Vec<f64> {
     let times = knots.times();

@@ -17,6 +17,10 @@ pub(super) fn free_end(
 ) -> Result<Option<FreeEnd>, Problem> {
     let Some(t) = &table.end_time else { return Ok(None) };
     let field = root.key("end_time");
+    if table.hold > 0.0 {
+        let message = format!("found {}; with `end_time` it must be left out", table.hold);
+        return Err(Problem::new(root.key("hold"), message));
+    }
     let bound = |value: f64, key: &str| number(value, Range::Positive, &field.key(key));
     let (lower, upper) = (bound(t.lower, "lower")?, bound(t.upper, "upper")?);
     if lower > upper {
@@ -45,7 +49,7 @@ pub(super) fn free_end(
 pub(super) fn latest_end(table: &ProblemTable, root: &FieldPath) -> (f64, FieldPath) {
     match &table.end_time {
         Some(t) if t.upper > table.until => (t.upper, root.key("end_time").key("upper")),
-        _ => (table.until, root.key("until")),
+        _ => (table.until + table.hold, root.key("until")),
     }
 }
 

@@ -10,7 +10,9 @@ use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::constraint_tables::constraints;
-use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
+use crate::io::problem::controls::{
+    MOST_NUMBERS, OptimizedControl, clamped_start, knots, optimized_controls, start_values,
+};
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::end_time::latest_end;
 use crate::io::problem::ensemble::{Nominal, ProblemEnsemble, ensemble, is_ensemble};
@@ -56,8 +58,10 @@ pub struct ProblemFile {
     pub scene: Scene,
     /// How it is simulated.
     pub simulation: SimulationSettings,
-    /// End of the motion, s; where it is optimized, its start.
+    /// End of the motion, s, with the time for which commands are held; where it is optimized, its start.
     pub until: f64,
+    /// The part of it for which commands are held, s.
+    pub hold: f64,
     /// Knots of the commands that are optimized.
     pub knots: ControlKnots,
     /// The actuators whose commands are optimized.
@@ -95,11 +99,12 @@ impl ProblemFile {
         let document = Document::read_toml(path)?;
         let table: ProblemTable = document.contents()?;
         let scene = document.named_file(&FieldPath::root().key("scene"), &table.scene)?;
-        let mut scene = Scene::load(scene)?;
-        let warnings = cost_angle_warnings(&table).into_iter();
-        scene.warnings.extend(warnings.map(|p| format!("warning: {}", document.located(p))));
+        let scene = Scene::load(scene)?;
         let simulation = scene.simulation_settings()?;
         let mut file = build(path, &table, scene, simulation).map_err(|problem| document.located(problem))?;
+        let warnings = cost_angle_warnings(&table).into_iter().chain(unused(&table, &file));
+        let warnings = warnings.map(|p| format!("warning: {}", document.located(p))).collect::<Vec<_>>();
+        file.scene.warnings.extend(warnings);
         if is_ensemble(&table, &file.scene) {
             let ProblemFile { scene, simulation, until, knots, controls, start, objective, .. } = &file;
             let (simulation, until) = (*simulation, *until);
@@ -149,17 +154,25 @@ impl ProblemFile {
     /// # Errors
     /// [`Self::load`] has found all errors already, unless something was changed since.
     pub fn problem(&self) -> Result<TrajectoryProblem<'_>, ProblemError> {
+        self.problem_until(self.until)
+    }
+
+    /// The problem with motions that end at another time in s, with the commands at the last knots held until then.
+    ///
+    /// # Errors
+    /// A time that is no end of a motion.
+    pub fn problem_until(&self, until: f64) -> Result<TrajectoryProblem<'_>, ProblemError> {
         let task = TrajectoryTask {
             model: &self.scene.model,
             initial: &self.scene.state,
             settings: self.simulation,
-            until: self.until,
+            until,
             applied: &NoForces,
             residuals: &self.objective,
         };
         let optimized: Vec<(usize, ControlRange)> =
             self.controls.iter().map(|control| (control.actuator, control.range)).collect();
-        let times = self.simulation.step_times(self.until)?;
+        let times = self.simulation.step_times(until)?;
         TrajectoryProblem::of_some(
             task,
             &self.knots,
@@ -246,6 +259,22 @@ pub struct OptimizedCommand {
     pub interpolation: &'static str,
 }
 
+/// What of a problem is not used as it is written: starts beyond their bounds, and knots that nothing depends on.
+fn unused(table: &ProblemTable, file: &ProblemFile) -> Vec<Problem> {
+    let root = FieldPath::root();
+    let starts = table.controls.iter().zip(&file.controls).enumerate();
+    let starts = starts.filter_map(|(i, (t, control))| {
+        clamped_start(t, &control.range, &root.key("controls").index(i).key("start"))
+    });
+    let times = table.knots.iter().filter_map(|knots| knots.times.as_ref()).flatten();
+    let late = times.enumerate().skip(1).find(|(i, _)| file.knots.times()[i - 1] >= file.until);
+    let late = late.map(|(i, time)| {
+        let message = format!("found {time}; nothing depends on it, since the motion ends at {}", file.until);
+        Problem::new(root.key("knots").key("times").index(i), message)
+    });
+    starts.chain(late).collect()
+}
+
 /// What to say of the angles of orientations that are aimed at.
 fn cost_angle_warnings(table: &ProblemTable) -> Vec<Problem> {
     let field = FieldPath::root().key("costs");
@@ -263,6 +292,7 @@ fn build(
 ) -> Result<ProblemFile, Problem> {
     let root = FieldPath::root();
     let until = number(table.until, Range::Positive, &root.key("until"))?;
+    let hold = number(table.hold, Range::AtLeastZero, &root.key("hold"))?;
     let field = root.key("controls");
     let of_ensemble = is_ensemble(table, &scene);
     let controls = match table.controls.is_empty() && !table.optimizes_commands_alone() {
@@ -322,7 +352,8 @@ fn build(
         path: path.to_owned(),
         scene,
         simulation,
-        until,
+        until: until + hold,
+        hold,
         knots,
         controls,
         start,

@@ -31,6 +31,12 @@ pub(in crate::io) struct ProblemTable {
     /// End of the motion, which begins at 0. With `end_time` it is where the optimization starts from.
     #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
     pub until: f64,
+    /// For how long the motion goes on after `until`, with commands that stay at what they are there. What a grip holds at
+    /// `until` it may let go after it, if nothing costs there: costs, constraints and success count to the end of this time.
+    /// Not with `end_time`.
+    #[cfg_attr(test, schemars(extend("x-unit" = "s")))]
+    #[serde(default)]
+    pub hold: f64,
     /// Lets the end of the motion be optimized: knots are stretched with the motion, and steps keep their length. The
     /// method is `lbfgs`.
     #[cfg_attr(test, schemars(extend("x-default" = "the end is `until`")))]

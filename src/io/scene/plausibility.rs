@@ -14,6 +14,8 @@ const LARGEST_ANGLE: f64 = 6.3;
 const USUAL_SIZES: std::ops::RangeInclusive<f64> = 1e-3..=100.0;
 /// ... and a mistake of units if others differ from them by this factor.
 const LARGEST_RATIO: f64 = 100.0;
+/// Bodies that move are not so many times as long as others.
+const UNHEARD_OF: f64 = 1000.0;
 /// Meshes from files that are longer, in m, and have no scale are more likely in millimetres.
 const LONGEST_MESH: f64 = 10.0;
 
@@ -58,7 +60,7 @@ fn mesh_file(t: &BodyTable) -> (bool, bool) {
 }
 
 /// What to say of bodies whose size is that of a mistake of units: unusual beside others that are
-/// very different, or the size of a mesh from a file.
+/// very different, the size of a mesh from a file, or a thousand times that of others.
 pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<Problem> {
     let sizes: Vec<(usize, f64)> =
         bodies.iter().enumerate().filter_map(|(i, body)| Some((i, body.size()?.amax()))).collect();
@@ -76,7 +78,8 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
             .find(|(_, other)| (size / other).max(other / size) >= LARGEST_RATIO);
         let (from_file, unscaled) = mesh_file(t);
         let unusual = !USUAL_SIZES.contains(&size) || (unscaled && size > LONGEST_MESH);
-        let too_long = unscaled && !t.fixed && size / smallest.1 >= LARGEST_RATIO;
+        let most = if unscaled { LARGEST_RATIO } else { UNHEARD_OF };
+        let too_long = !t.fixed && size / smallest.1 >= most;
         if !((unusual && (other.is_some() || from_file)) || too_long) {
             continue;
         }

@@ -102,7 +102,13 @@ const JOINT_TYPES: [(&str, JointType); 7] = [
 /// Reads the element of a robot. What is wrong comes with the line of its link or joint.
 pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
     if root.name != "robot" {
-        return Err((Some(root.line), format!("its element is `{}`; it must be `robot`", root.name)));
+        let hint = match root.name.as_str() {
+            "mujoco" => {
+                "; MJCF is not read, and the guide's chapter `coming-from.md` has its words in those of a scene"
+            }
+            _ => "",
+        };
+        return Err((Some(root.line), format!("its element is `{}`; it must be `robot`{hint}", root.name)));
     }
     let version = root.attribute("version").and_then(version).unwrap_or((1, 0));
     fn read<'a, T>(

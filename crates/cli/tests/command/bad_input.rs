@@ -497,3 +497,36 @@ fn steps_refuse_bad_lengths_and_states() {
         }
     }
 }
+
+#[test]
+fn what_people_write_first_is_told_what_to_write_instead() {
+    let folder = Folder::new("written-first");
+    let said = |arguments: &[&str]| String::from_utf8_lossy(&isobar(arguments).stderr).into_owned();
+    let single = folder.file("single.toml", with("[[bodies]]\nname = \"ball\"", "[bodies]\nname = \"ball\""));
+    let single = single.display().to_string();
+    assert!(said(&["check", &single]).contains("duplicate key"), "{}", said(&["check", &single]));
+    let alone = folder.file("alone.toml", "[bodies]\nname = \"a\"\n").display().to_string();
+    assert!(
+        said(&["check", &alone]).contains("in double brackets, `[[NAME]]`"),
+        "{}",
+        said(&["check", &alone])
+    );
+    let robot = folder.file("scene.xml", "<mujoco/>").display().to_string();
+    assert!(said(&["check", &robot]).contains("MJCF is not read"), "{}", said(&["check", &robot]));
+    let good = folder.file("good.toml", GOOD).display().to_string();
+    let early = said(&["simulate", &good, "--until", "-1"]);
+    assert!(early.contains("--until: found -1; it must be at least 0"), "{early}");
+    // The name of a temporary file is nobody's.
+    let nowhere = folder.0.join("nowhere/out.csv").display().to_string();
+    let unwritten = said(&["simulate", &good, "--until", "0.001", "--out", &nowhere]);
+    assert!(unwritten.contains("cannot be written") && !unwritten.contains(".part"), "{unwritten}");
+    // A ball of 50 m beside one of 5 cm.
+    let huge = GOOD
+        .replace("name = \"table\"\nfixed = true", "name = \"moon\"\nmass = 1.0\ntranslation = [0, 0, -60]");
+    let huge = huge.replace(
+        "shape = { half_space = {} }\nrigid = true",
+        "shape = { sphere = { radius = 50 } }\nmaterial = \"foam\"",
+    );
+    let huge = folder.file("huge.toml", huge).display().to_string();
+    assert!(said(&["check", &huge]).contains("lengths are in metres"), "{}", said(&["check", &huge]));
+}

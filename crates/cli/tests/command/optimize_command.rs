@@ -874,3 +874,48 @@ fn a_method_that_knows_of_no_contact_is_not_converged() {
         assert!(how.starts_with("stuck: ") && how.contains("one that lowers it"), "{kind}: {how}");
     }
 }
+
+/// At the end a grip may let go, since nothing costs after it: the last knot of a linear command matters for an instant. With
+/// `hold` what comes after counts.
+#[test]
+fn what_is_held_at_the_end_is_held_on() {
+    let folder = Folder::new("held-on");
+    folder.file(
+        "scene.toml",
+        PUSHER.replace("translation = [-0.1, 0, 0.05]", "translation = [-0.0805, 0, 0.05]"),
+    );
+    let problem = |hold: &str| {
+        PUSH.replace("KIND", "auto")
+            .replace("max_iterations = 10", "max_iterations = 60")
+            .replace("until = 0.5\n", &format!("until = 0.5\n{hold}"))
+    };
+    let path = folder.file("problem.toml", problem(""));
+    let output = isobar(&["optimize", text(&path), "--json"]);
+    let said = error_of(&output);
+    assert!(said.contains("if the motion goes on to 1 s") && said.contains("`hold = 0.5`"), "{said}");
+    let path = folder.file("problem.toml", problem("hold = 0.5\n"));
+    let file = ProblemFile::load(&path).expect("valid");
+    assert_eq!((file.until, file.hold, file.knots.times().last().copied()), (1.0, 0.5, Some(0.5)));
+    let held = isobar(&["optimize", text(&path), "--json"]);
+    assert!(!error_of(&held).contains("if the motion goes on"), "{}", error_of(&held));
+    let found: Value = serde_json::from_slice(&held.stdout).expect("JSON");
+    let trajectory =
+        file.problem().expect("valid").trajectory(&numbers(&found["variables"])).expect("simulates");
+    let end = trajectory.states.last().expect("states");
+    let place = end.bodies[0].position.x;
+    assert!((place - 0.15).abs() < 5e-3, "{place}");
+}
+
+#[test]
+fn what_of_a_problem_is_not_used_is_told() {
+    let folder = Folder::new("not-used");
+    folder.file("scene.toml", PUSHER);
+    let problem = PUSH.replace("KIND", "auto").replace("upper = 0.5\n", "upper = 0.5\nstart = 0.7\n");
+    let problem = problem.replace("count = 4\n", "times = [0, 0.3, 0.5, 0.9]\n");
+    let said = error_of(&isobar(&["check", text(&folder.file("problem.toml", problem))]));
+    assert!(
+        said.contains("controls[0].start: found 0.7; it is moved to the range from -0.05 to 0.5"),
+        "{said}"
+    );
+    assert!(said.contains("knots.times[3]: found 0.9; nothing depends on it"), "{said}");
+}
