@@ -67,6 +67,11 @@ pub enum Identifiability {
         /// By how much, in its unit.
         change: f64,
     },
+    /// The model does not describe the data that it would be determined by: the residuals are far beyond their standard deviations.
+    Misfit {
+        /// How many times as large they are, as a root mean square.
+        ratio: f64,
+    },
 }
 
 impl Identifiability {
@@ -106,6 +111,11 @@ impl std::fmt::Display for Identifiability {
             Self::DependsOnQuadrature { change } => write!(
                 f,
                 "depends on `quadrature_order` in [contact]: a higher one changes it by {change:.2e}"
+            ),
+            Self::Misfit { ratio } => write!(
+                f,
+                "not known: the residuals are {ratio:.0} times the standard deviations given, so the model does not describe \
+                 the data, or the fit has ended far from where it does"
             ),
         }
     }
@@ -150,7 +160,20 @@ pub struct Uncertainty {
     pub correlation: Vec<Vec<f64>>,
 }
 
+/// Residuals that are so many standard deviations are no noise, and what they would determine is not known.
+const MISFIT: f64 = 20.0;
+
 impl Uncertainty {
+    /// Takes back what was identified by residuals, given in standard deviations, that the model does not describe.
+    pub fn judge_misfit(&mut self) {
+        let ratio = self.residual_variance.map_or(0.0, f64::sqrt);
+        if ratio >= MISFIT {
+            let identified =
+                self.estimates.iter_mut().filter(|estimate| estimate.identifiability.is_identified());
+            identified.for_each(|estimate| estimate.identifiability = Identifiability::Misfit { ratio });
+        }
+    }
+
     /// Whether every parameter is determined.
     pub fn all_identified(&self) -> bool {
         self.estimates.iter().all(|e| e.identifiability.is_identified())

@@ -25,7 +25,11 @@ use isobar::optimize::data::DataError;
 use isobar::optimize::fit::{Fit, fit_from_starts};
 use isobar::optimize::identification::{Identification, MeasurementError, UntouchedIndentation};
 use isobar::optimize::profile::{Profile, profiles};
+use isobar::optimize::uncertainty::{Estimate, Identifiability};
 use isobar_report::write_page;
+
+/// A fit that ends with more than this part of the cost that it began with has gone nowhere.
+const UNMOVED: f64 = 0.9;
 
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
@@ -144,8 +148,9 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let (bars, iterations) = (several(), file.settings().max_iterations);
     let progress = |_| Some(among_bars(iterations, &bars));
     let checkpoint = |start| kept.as_ref().map(|kept| kept.of_start(start, &digest));
-    let result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
+    let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
         .map_err(|error| fit_error(&arguments.fit, &error))?;
+    result.uncertainty.judge_misfit();
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
     // A few are enough: the windows of a recording are alike.
     for (name, warning) in problem.motion_warnings(&result.values()).map_err(|e| failed(&e))?.iter().take(10)
@@ -185,6 +190,14 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
             arguments.fit.display(),
             report.fit.iterations
         )));
+    }
+    let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
+    if report.fit.converged
+        && report.fit.cost_after > UNMOVED * report.fit.cost_before
+        && report.fit.uncertainty.estimates.iter().any(is_misfit)
+    {
+        let how = "the fit has not left its start, and the model does not describe the data there";
+        return Err(failed(&format_args!("{how}: {}", report.fit.termination)));
     }
     if report.fit.converged {
         // Nothing is left to go on with.

@@ -153,21 +153,26 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
 
 /// For so long after the end, in s, the motion is looked at,
 const AFTER_END: f64 = 0.5;
-/// and a term that counts at the end, and costs so many times as much then, is told.
+/// and a term that costs so many times as much then is told.
 const MUCH_MORE: f64 = 10.0;
 
-/// What to say of a motion that does not last: which term of the cost at the end grows soon after it, with the last commands held.
+/// What to say of a motion that does not last: which term of the cost grows soon after the end, with the last commands held.
 fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
     let until = file.until + AFTER_END;
-    let problem = file.problem_until(until).ok().filter(|_| file.hold == 0.0)?;
+    let problem = file.problem_until(until).ok().filter(|_| file.hold == 0.0 && !file.controls.is_empty())?;
     let (_, later) = cost_and_parts(file, &problem, &report.optimum.variables).ok()?;
     let terms = file.objective.terms().iter().zip(report.costs.iter().zip(later));
     let mut grown = terms.filter(|(term, (part, later))| {
-        term.when == When::End && *later > MUCH_MORE * part.end.max(report.optimum.cost)
+        let before = part.end.max(report.optimum.cost);
+        match term.when {
+            When::End => *later > MUCH_MORE * before,
+            // Per second.
+            When::Running => (later - part.end) / AFTER_END > MUCH_MORE * before / file.until,
+        }
     });
     let (_, (CostPart { name, end, .. }, later)) = grown.next()?;
     Some(format!(
-        "warning: {}: `{name}` costs {end:.2e} at the end, and {later:.2e} if the motion goes on to {until} s with the commands \
+        "warning: {}: `{name}` costs {end:.2e} to the end, and {later:.2e} if the motion goes on to {until} s with the commands \
          that it ends with; with `hold = {AFTER_END}` the optimization counts what comes then",
         file.path.display()
     ))
