@@ -63,6 +63,21 @@ fn noise_decides_what_is_known() {
 }
 
 #[test]
+fn residuals_far_beyond_their_deviations_determine_nothing() {
+    // A slope of 1e4, known to a thousandth of itself by a line that is 50 deviations off.
+    let steep = |off: f64| {
+        let j = DMatrix::from_fn(12, 1, |k, _| k as f64);
+        let r: Vec<f64> = (0..12).map(|k| if k % 2 == 0 { off } else { -off }).collect();
+        let mut found = uncertainty(&[FitParameter::new("slope", 1e4)], &[1e4], &r, 0, &j);
+        found.judge_misfit();
+        found.estimates.remove(0).identifiability
+    };
+    assert!(steep(10.0).is_identified());
+    let Identifiability::Misfit { ratio } = steep(50.0) else { panic!("{}", steep(50.0)) };
+    assert!((ratio - 50.0 * (12.0_f64 / 11.0).sqrt()).abs() < 1e-9, "{ratio}");
+}
+
+#[test]
 fn a_small_positive_quantity_is_known_only_to_a_part_of_itself() {
     let j = DMatrix::from_fn(6, 1, |_, _| 1.0);
     let r = [0.1, -0.1, 0.1, -0.1, 0.1, -0.1];
