@@ -77,6 +77,8 @@ pub mod check;
 pub mod contact;
 pub mod field;
 pub mod geometry;
+#[doc(hidden)]
+pub mod input_file;
 pub mod interruption;
 pub mod io;
 mod linear_algebra;

@@ -1,5 +1,6 @@
 //! Robots from files, by the ending of their names: SDF where it is `.sdf`, else URDF.
 
+use crate::input_file;
 use std::path::Path;
 
 use super::file_error::FileError;
@@ -39,7 +40,7 @@ impl RobotDescription {
     /// # Errors
     /// When the file cannot be read or is not of its format.
     pub fn load(path: &Path, options: &RobotOptions) -> Result<Self, FileError> {
-        let text = std::fs::read_to_string(path)
+        let text = input_file::read_text(path)
             .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         Self::parse(&text, path, options)
     }

@@ -384,8 +384,8 @@ pub(super) fn saved_variables(path: &Path, digest: &str, count: usize) -> Result
         problem: String,
         variables: Vec<f64>,
     }
-    let text =
-        fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+    let text = isobar::input_file::read_text(path)
+        .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     let invalid = |line, message: String| {
         Error::File(FileError::Invalid { path: path.to_owned(), line, field: "the file".into(), message })
     };

@@ -63,8 +63,8 @@ impl Run {
 
 /// A JSON file that this program has written.
 pub(super) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+    let text = isobar::input_file::read_text(path)
+        .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     Ok(serde_json::from_str(&text).map_err(|source| FileError::Json { path: path.to_owned(), source })?)
 }
 

@@ -9,6 +9,7 @@ mod stl;
 mod text;
 mod vtk;
 
+use crate::input_file;
 use std::path::Path;
 
 pub use self::error::ReadMeshError;
@@ -30,7 +31,7 @@ fn wrong_extension(path: &Path, kind: &'static str, allowed: &'static str) -> Re
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
-    std::fs::read(path).map_err(|source| ReadMeshError::Io { file: path.to_owned(), source })
+    input_file::read_bytes(path).map_err(|source| ReadMeshError::Io { file: path.to_owned(), source })
 }
 
 impl SurfaceMesh {

@@ -12,12 +12,12 @@ pub(super) mod named_path;
 mod node;
 mod toml;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
 use super::file_error::Problem;
+use crate::input_file;
 use crate::io::file_error::FileError;
 use crate::shown::shown;
 use field_path::FieldPath;
@@ -34,7 +34,7 @@ pub(super) struct Document {
 
 /// The text of a file.
 pub(super) fn read_text(path: &Path) -> Result<String, FileError> {
-    fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })
+    input_file::read_text(path).map_err(|source| FileError::Read { path: path.to_owned(), source })
 }
 
 /// A file named in another, relative to it.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::input_file;
 use crate::io::file_error::FileError;
 use crate::multibody::tree::{Joint, JointKind, JointState, Mechanism};
 
@@ -34,7 +35,7 @@ impl JointStateFile {
     /// # Errors
     /// When the file cannot be read, is not such a file, or does not fit the mechanism.
     pub fn load(path: &Path, mechanism: &Mechanism) -> Result<Self, FileError> {
-        let text = std::fs::read_to_string(path)
+        let text = input_file::read_text(path)
             .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let file: StateFile = serde_json::from_str(&text)
             .map_err(|source| FileError::Json { path: path.to_owned(), source })?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use nalgebra::Vector3;
 
 use crate::contact::Deflection;
+use crate::input_file;
 use crate::io::file_error::FileError;
 use crate::io::motion::forces::FORCE_COLUMNS;
 use crate::multibody::{BodyState, GeometryPair, Model};
@@ -131,7 +132,7 @@ impl TrajectoryTable {
     pub fn read(path: impl AsRef<Path>) -> Result<TrajectoryTable, FileError> {
         let path = path.as_ref();
         let file =
-            std::fs::File::open(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+            input_file::open(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let invalid = |line: u64, message: String| FileError::Row { path: path.to_owned(), line, message };
         let mut csv = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(file);
         let header = csv.headers().map_err(|error| csv_error(path, error))?.clone();

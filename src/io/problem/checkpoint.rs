@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use argmin::core::Error;
 
+use crate::input_file;
 use crate::io::atomic::write_atomically;
 use crate::optimize::checkpoint::CheckpointStore;
 use crate::optimize::data::DataError;
@@ -19,7 +20,7 @@ pub struct CheckpointFile {
 
 impl CheckpointStore for CheckpointFile {
     fn load(&self) -> Result<Option<String>, Error> {
-        match std::fs::read_to_string(&self.path) {
+        match input_file::read_text(&self.path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(DataError::Read { path: self.name(), source }.into()),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::error::invalid;
 use super::xml;
+use crate::input_file;
 use crate::io::file_error::FileError;
 
 /// The pairs of links in the `disable_collisions` elements of an SRDF file, by their indices in `links`.
@@ -12,7 +13,7 @@ use crate::io::file_error::FileError;
 /// When the file cannot be read or is no SRDF, or names a link that is not there.
 pub(crate) fn disabled_collisions(path: &Path, links: &[&str]) -> Result<Vec<[usize; 2]>, FileError> {
     let text =
-        std::fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        input_file::read_text(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     parse(&text, links).map_err(|problem| invalid(path, "SRDF", problem))
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
+use crate::input_file;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::body_tables::{Range, number, vector};
@@ -169,7 +170,7 @@ fn check_way(t: &LoadHistoryTable, field: &FieldPath) -> Result<(), Problem> {
 /// Times and values of a CSV file.
 fn read_rows(path: &Path) -> Result<Vec<(f64, Vector3<f64>)>, String> {
     let text =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        input_file::read_text(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let mut rows: Vec<(f64, Vector3<f64>)> = Vec::new();
     for (line, row) in text.lines().enumerate().skip(1).filter(|(_, row)| !row.trim().is_empty()) {
         let here = || format!("{}, line {}", path.display(), line + 1);

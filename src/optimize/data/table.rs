@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::input_file;
 use crate::optimize::data_error::DataError;
 use crate::shown::shown;
 
@@ -182,5 +183,5 @@ pub fn unclaimed_columns(
 
 /// Opens a file.
 pub(super) fn open(path: &Path) -> Result<File, DataError> {
-    File::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
+    input_file::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
 }

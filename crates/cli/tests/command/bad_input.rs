@@ -516,6 +516,8 @@ fn what_people_write_first_is_told_what_to_write_instead() {
     let good = folder.file("good.toml", GOOD).display().to_string();
     let early = said(&["simulate", &good, "--until", "-1"]);
     assert!(early.contains("--until: found -1; it must be at least 0"), "{early}");
+    let device = said(&["check", "/dev/zero"]);
+    assert!(cfg!(not(unix)) || device.contains("/dev/zero: cannot be read: it is a device"), "{device}");
     // The name of a temporary file is nobody's.
     let nowhere = folder.0.join("nowhere/out.csv").display().to_string();
     let unwritten = said(&["simulate", &good, "--until", "0.001", "--out", &nowhere]);
