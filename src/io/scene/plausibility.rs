@@ -79,7 +79,9 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
         let (from_file, unscaled) = mesh_file(t);
         let unusual = !USUAL_SIZES.contains(&size) || (unscaled && size > LONGEST_MESH);
         let most = if unscaled { LARGEST_RATIO } else { UNHEARD_OF };
-        let too_long = !t.fixed && size / smallest.1 >= most;
+        // One that is too short is told itself.
+        let too_long =
+            !t.fixed && size / smallest.1 >= most && (unscaled || USUAL_SIZES.contains(&smallest.1));
         if !((unusual && (other.is_some() || from_file)) || too_long) {
             continue;
         }

@@ -135,8 +135,10 @@ const LEAST_FRICTION: f64 = 1e-12;
 fn with_slope<T: Scalar>(parameter: &Parameter, value: T) -> T {
     use MaterialParameter::{DynamicFriction, StaticFriction};
     match parameter {
-        Parameter::Material { parameter: StaticFriction | DynamicFriction, .. } => {
-            value + (LEAST_FRICTION - value.real()).max(0.0)
+        Parameter::Material { parameter: StaticFriction | DynamicFriction, .. }
+            if (0.0..LEAST_FRICTION).contains(&value.real()) =>
+        {
+            value + LEAST_FRICTION
         }
         _ => value,
     }

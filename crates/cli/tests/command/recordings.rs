@@ -280,7 +280,7 @@ fn recordings_are_refused_before_anything_is_computed() {
 #[test]
 fn a_trajectory_is_read_back_to_the_bit_with_joints_too() {
     let folder = Folder::new("read_back");
-    let scene = Scene::load("examples/grasp_lift/gripper.toml").unwrap();
+    let scene = Scene::load(Path::new(crate::ROOT).join("examples/grasp_lift/gripper.toml")).unwrap();
     let motion = scene.rollout(0.05).unwrap().simulate().unwrap();
     let file = folder.0.join("motion.csv");
     motion.write(&file, &scene.model).unwrap();
@@ -576,7 +576,10 @@ fn fits_and_gradient_checks_have_pages() {
 fn an_indentation_that_touches_nothing_is_doubted() {
     let folder = Folder::new("untouched");
     for name in ["fit_indentation_only.toml", "scene.toml", "data/indentation.csv"] {
-        folder.file(name, fs::read(Path::new("examples/fit_ball").join(name)).expect("an example"));
+        folder.file(
+            name,
+            fs::read(Path::new(crate::ROOT).join("examples/fit_ball").join(name)).expect("an example"),
+        );
     }
     let fit = folder.0.join("fit_indentation_only.toml");
     let told = |direction: &str| {
