@@ -164,6 +164,7 @@ impl FitFile {
                 table.force_sigma,
             )
             .and_then(|test| test.with_offset(i, table.offset))
+            .and_then(|test| test.with_loss(table.outlier_loss.with_limit(table.outlier_limit)))
             .map_err(|e| self.invalid(&root.key("indentations").index(i), e))?;
             measurements.push(Measurement::Indentation(test));
         }

@@ -213,4 +213,10 @@ pub(in crate::io) struct IndentationsTable {
     #[serde(default)]
     #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub offset: f64,
+    /// Residual of one row, in standard deviations, from which it counts less than squared.
+    #[cfg_attr(test, schemars(extend("x-default" = "never")))]
+    pub outlier_limit: Option<f64>,
+    /// How much those beyond the limit count.
+    #[serde(default)]
+    pub outlier_loss: LossKind,
 }

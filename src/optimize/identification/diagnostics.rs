@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::outliers::{Outliers, outliers};
+use super::outliers::{Outliers, far_rows, outliers};
 use super::phase::{Phase, Phases};
 use super::{Identification, Loss, LossKind, Measurement, Prediction, RecordedMotion, only};
 use crate::multibody::{AppliedForces, BodyState, Model, State};
@@ -126,7 +126,13 @@ impl<A: AppliedForces> Identification<A> {
         };
         let series = in_parallel(all, of_one).into_iter();
         let series = series.collect::<Result<Vec<Vec<Series>>, ProblemError>>()?;
-        Ok(Diagnostics::of(&series.into_iter().flatten().collect::<Vec<_>>()))
+        let mut diagnostics = Diagnostics::of(&series.into_iter().flatten().collect::<Vec<_>>());
+        let tests = self.measurements().iter().zip(self.predictions(parameters)?);
+        diagnostics.remarks.extend(tests.filter_map(|(measurement, prediction)| match measurement {
+            Measurement::Indentation(test) if test.loss() == Loss::Squares => far_row_remark(&prediction),
+            _ => None,
+        }));
+        Ok(diagnostics)
     }
 }
 
@@ -325,6 +331,23 @@ fn all_outliers(all: &[Series]) -> Vec<Outliers> {
         }
     }
     rows.iter().filter_map(|(name, (dimension, squares))| outliers(name, squares, *dimension)).collect()
+}
+
+/// What to say of rows of an indentation test that are far off the others.
+fn far_row_remark(prediction: &Prediction) -> Option<String> {
+    let Prediction::Indentation { name, depths, measured, standard_deviations, predicted } = prediction
+    else {
+        return None;
+    };
+    let (rows, limit) = far_rows(measured, predicted, standard_deviations)?;
+    let row = |&k: &usize| format!("{} N at {} m", measured[k], depths[k]);
+    let listed: Vec<String> = rows.iter().take(MOST_REMARKS).map(row).collect();
+    let more = if rows.len() > MOST_REMARKS { ", …" } else { "" };
+    let (count, all, listed) = (rows.len(), measured.len(), listed.join(", "));
+    Some(format!(
+        "{count} of {all} rows of {name} are far off the others ({listed}{more}): try `outlier_limit = {limit}` and \
+         `outlier_loss = \"cauchy\"` in its table"
+    ))
 }
 
 fn outlier_remark(found: &Outliers) -> String {

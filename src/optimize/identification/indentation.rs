@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 
 use super::{
-    MeasurementError, Prediction, UntouchedIndentation, body_index, check_residuals, place, positive,
+    Loss, MeasurementError, Prediction, UntouchedIndentation, body_index, check_residuals, place, positive,
     root_mean_square,
 };
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, State};
@@ -28,6 +28,7 @@ pub struct IndentationTest {
     /// into, m.
     place: usize,
     offset: f64,
+    loss: Loss,
 }
 
 impl IndentationTest {
@@ -85,6 +86,7 @@ impl IndentationTest {
             pairs,
             place: 0,
             offset: 0.0,
+            loss: Loss::Squares,
         };
         test.check_columns(model)?;
         Ok(test)
@@ -104,6 +106,19 @@ impl IndentationTest {
                 Err(ProblemError::Setting { field: "offset", found, allowed: "finite" })
             }
         }
+    }
+
+    /// The same with a loss for rows that are far off.
+    ///
+    /// # Errors
+    /// A limit that is not positive.
+    pub fn with_loss(self, loss: Loss) -> Result<Self, ProblemError> {
+        Ok(Self { loss: loss.check()?, ..self })
+    }
+
+    /// What rows that are far off count.
+    pub(super) fn loss(&self) -> Loss {
+        self.loss
     }
 
     /// Its place among the tables of a fit.
@@ -187,8 +202,19 @@ impl IndentationTest {
         })
     }
 
-    /// Differences of forces over standard deviations.
+    /// Differences of forces over standard deviations, with the loss.
     pub(super) fn residuals<T: Scalar>(
+        &self,
+        model: &Model<T>,
+        state: &State<T>,
+        offset: Option<T>,
+    ) -> Result<Vec<T>, ProblemError> {
+        let mut residuals = self.differences(model, state, offset)?;
+        residuals.chunks_mut(1).for_each(|row| self.loss.reduce(row));
+        Ok(residuals)
+    }
+
+    fn differences<T: Scalar>(
         &self,
         model: &Model<T>,
         state: &State<T>,
@@ -213,7 +239,7 @@ impl IndentationTest {
         state: &State,
         offset: Option<f64>,
     ) -> Result<MeasurementError, ProblemError> {
-        let residuals = self.residuals(model, state, offset)?;
+        let residuals = self.differences(model, state, offset)?;
         let squares = residuals.iter().zip(&self.sigmas).map(|(r, sigma)| (r * sigma).powi(2));
         let force = root_mean_square(squares);
         Ok(MeasurementError::Indentation { name: self.name.clone(), depths: residuals.len(), force })

@@ -72,6 +72,21 @@ pub(super) fn outliers(quantity: &str, squares: &[f64], dimension: usize) -> Opt
     })
 }
 
+/// The rows of a table of forces that are far off the others, and the `outlier_limit` that is to be written. Whatever the modulus is
+/// that was found with them, forces are in proportion to it: of the others the ratio to the predictions is the median.
+pub(super) fn far_rows(measured: &[f64], predicted: &[f64], sigmas: &[f64]) -> Option<(Vec<usize>, f64)> {
+    let pressed = measured.iter().zip(predicted).filter(|(_, predicted)| **predicted != 0.0);
+    let ratio = median(pressed.map(|(measured, predicted)| measured / predicted).collect());
+    let rows = measured.iter().zip(predicted).zip(sigmas);
+    let squares: Vec<f64> = rows.map(|((m, p), sigma)| ((m - ratio * p) / sigma).powi(2)).collect();
+    // Noise may be less than was said, but no less than a part of it.
+    let scale = (median(squares.clone()) / chi_squared(1, 0.0)).max(1.0);
+    let farthest = scale * chi_squared(1, ONE_IN_10_000);
+    let off: Vec<usize> = (0..squares.len()).filter(|&k| squares[k] > farthest).collect();
+    let limit = two_digits((scale * chi_squared(1, ONE_IN_100)).sqrt());
+    (!off.is_empty() && 3 * off.len() <= squares.len()).then_some((off, limit))
+}
+
 /// A positive number to two digits.
 fn two_digits(x: f64) -> f64 {
     let digits = 1 - x.log10().floor() as i32;
@@ -119,6 +134,19 @@ mod tests {
         assert_eq!(with(7.0, false).expect("off").outlier_loss, LossKind::Huber);
         // A motion that the model does not explain for a while is none of the samples' fault.
         assert_eq!(with(40.0, true), None);
+    }
+
+    #[test]
+    fn rows_of_forces_that_are_far_off_are_found_beside_a_wrong_modulus() {
+        let predicted: Vec<f64> = (1..=10).map(|k| 0.4 * f64::from(k * k)).collect();
+        let noise = gaussian(13, 0, 10);
+        let mut measured: Vec<f64> = predicted.iter().zip(&noise).map(|(p, x)| 0.6 * p + 0.1 * x).collect();
+        let found = |measured: &[f64]| far_rows(measured, &predicted, &[0.1; 10]);
+        assert_eq!(found(&measured), None);
+        (measured[4], measured[7]) = (0.0, 90.0);
+        let (rows, limit) = found(&measured).expect("two rows");
+        assert_eq!(rows, [4, 7]);
+        assert!((1.0..8.0).contains(&limit), "{limit}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use isobar::io::FitFile;
 use isobar::optimize::fit::{Fit, FitSettings, Method, fit};
 use isobar::optimize::identification::MeasurementError;
+use isobar::optimize::least_squares::Residuals;
 use isobar::optimize::uncertainty::Identifiability;
 
 #[path = "../../../../examples/make_fit_data.rs"]
@@ -492,4 +493,55 @@ starts = "recorded"
     );
     let found = self::run(&FitFile::load(&fit).expect("valid"), Method::LevenbergMarquardt);
     assert!(found.converged && (found.values()[0] - 0.35).abs() < 1e-3, "{:?}", found.values());
+}
+
+/// A table of forces of which one row is 0, as a sample that was dropped, and one 90 N.
+#[test]
+fn rows_of_forces_that_are_wrong_are_named_and_bounded() {
+    let folder = Folder::new("wrong-rows");
+    folder.file(
+        "scene.toml",
+        "[materials.foam]\nhydroelastic_modulus = 1e5\n[[bodies]]\nname = \"ball\"\ntranslation = [0, 0, 0.05]\nmass = 0.1\n\
+         [[bodies.geometries]]\nshape = { sphere = { radius = 0.05, resolution = 0.02 } }\nmaterial = \"foam\"\n[[bodies]]\n\
+         name = \"table\"\nfixed = true\n[[bodies.geometries]]\nshape = { half_space = {} }\nrigid = true\n",
+    );
+    let with = |extra: &str| {
+        format!(
+            "scene = \"scene.toml\"\n[[parameters]]\nname = \"materials.foam.hydroelastic_modulus\"\ninitial = 3e4\n\
+             lower = 1e2\nupper = 1e9\nlog = true\n[[indentations]]\nbody = \"ball\"\ndirection = [0, 0, -1]\n\
+             file = \"table.csv\"\nforce_sigma = 0.1\n{extra}"
+        )
+    };
+    // The forces of the model itself, from what rows of 1 N are off by; but for two rows.
+    let forces = |depths: &[f64]| {
+        let rows: String = depths.iter().map(|depth| format!("{depth},1\n")).collect();
+        folder.file("table.csv", format!("depth_m,force_N\n{rows}"));
+        let problem = FitFile::load(folder.file("truth.toml", with("")))
+            .expect("valid")
+            .identification()
+            .expect("valid");
+        let residuals = problem.residuals(&[1e5]).expect("evaluated");
+        residuals.iter().map(|residual| 1.0 + 0.1 * residual).collect::<Vec<f64>>()
+    };
+    let depths: Vec<f64> = (1..=10).map(|k| 1e-3 * f64::from(k)).collect();
+    let mut measured = forces(&depths);
+    (measured[4], measured[7]) = (0.0, 90.0);
+    let rows: String =
+        depths.iter().zip(&measured).map(|(depth, force)| format!("{depth},{force}\n")).collect();
+    folder.file("table.csv", format!("depth_m,force_N\n{rows}"));
+    let fitted = |extra: &str| {
+        let path = folder.file("fit.toml", with(extra));
+        let output = isobar(&["fit", text(&path), "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let modulus = report["estimates"][0]["value"].as_f64().expect("a number");
+        (modulus, report["diagnostics"]["remarks"].to_string())
+    };
+    let (biased, remarks) = fitted("");
+    assert!(biased > 1.3e5, "{biased}");
+    assert!(
+        remarks.contains("2 of 10 rows of") && remarks.contains("0 N at 0.005 m, 90 N at 0.008 m"),
+        "{remarks}"
+    );
+    let (bounded, remarks) = fitted("outlier_limit = 3.0\noutlier_loss = \"cauchy\"\n");
+    assert!((bounded - 1e5).abs() < 1e3 && !remarks.contains("far off"), "{bounded} {remarks}");
 }
