@@ -63,7 +63,7 @@ pub enum SurroundingsVerdict {
     Descends,
     /// The gradient promises descent, but along no direction does the cost fall.
     Kink,
-    /// The noise of the cost exceeds the tolerance.
+    /// The noise of the cost exceeds the tolerance, and no step lowers the cost by clearly more than that noise.
     Chattering,
 }
 
@@ -122,10 +122,10 @@ impl Surroundings {
     /// The verdict of the surroundings. Reductions smaller than the tolerance, relative to the cost, do
     /// not count.
     pub fn verdict(&self, tolerance: f64) -> SurroundingsVerdict {
-        if self.noise > tolerance {
-            SurroundingsVerdict::Chattering
-        } else if self.reduction > tolerance {
+        if self.reduction > tolerance.max(NOISE_THAT_IS_SURE * self.noise) {
             SurroundingsVerdict::Descends
+        } else if self.noise > tolerance {
+            SurroundingsVerdict::Chattering
         } else if self.promised <= tolerance {
             SurroundingsVerdict::Stationary
         } else if self.one_sided <= tolerance && self.rises_at_once {
@@ -234,7 +234,10 @@ mod tests {
         // A cost of which nothing is left but rounding.
         let zero = |x: &[f64]| (x[0] - 0.3).powi(2) + 3.0 * (x[1] - 0.1).powi(2);
         assert_eq!(around(zero, [0.3 + 1e-15, 0.1], [2e-15, 0.0], FREE).0, Stationary);
-        let noisy = |x: &[f64]| 1.0 + 1e-3 * (2.7182e9 * x[0] + 7e8 * x[1]).sin() + x[0];
+        let noise = |x: &[f64]| 1e-3 * (2.7182e9 * x[0] + 7e8 * x[1]).sin();
+        let noisy = |x: &[f64]| 1.0 + noise(x);
+        // What lowers the cost by far more than it scatters is taken.
+        assert_eq!(around(|x| noisy(x) + x[0], [0.3, 0.1], [1.0, 0.0], FREE).0, Descends);
         // One cliff is no noise.
         let cliff = |x: &[f64]| if x[0] > 0.3 - 2.5e-7 { 1.0 + 2.0 * x[0] } else { 50.0 };
         assert_eq!(around(cliff, [0.3, 0.1], [2.0, 0.0], FREE).0, Kink);

@@ -64,6 +64,9 @@ const TOLD_ITERATIONS: usize = 5;
 /// does not know of a contact that there is not yet, or of what lies beyond a kink.
 const WORTH_TELLING: f64 = 1e-3;
 
+/// A cost that scatters by no more than this part of it is as low as can be told, where no step lowers it by clearly more.
+const LITTLE_NOISE: f64 = 1e-2;
+
 impl Termination {
     /// How a run with these iterations ended: for want of more, or as what is around its end says, which `look` tells.
     pub(super) fn of_run(
@@ -103,6 +106,12 @@ impl Termination {
             SurroundingsVerdict::AtRest => converged(Convergence::Trials, surroundings.reduction),
             SurroundingsVerdict::Descends => Self::Stuck { surroundings },
             SurroundingsVerdict::Kink => Self::Kink { surroundings },
+            // Nothing that could still be gained is worth much.
+            SurroundingsVerdict::Chattering if surroundings.noise <= LITTLE_NOISE => Self::Converged {
+                criterion: Convergence::Noise,
+                value: Some(surroundings.noise),
+                tolerance: LITTLE_NOISE,
+            },
             SurroundingsVerdict::Chattering => Self::Chattering { surroundings, tolerance },
         }
     }
@@ -117,6 +126,11 @@ impl std::fmt::Display for Termination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Converged { criterion, value: None, .. } => write!(f, "converged ({criterion})"),
+            Self::Converged { criterion: Convergence::Noise, value: Some(value), .. } => write!(
+                f,
+                "converged (noise: the cost of points that are almost the same scatters by {value:.1e} of it, and no \
+                 step lowers it by clearly more)"
+            ),
             Self::Converged { criterion, value: Some(value), tolerance } => {
                 let what = match criterion {
                     Convergence::Gradient => "a step of 1 % of the controls' scales promises",
