@@ -111,8 +111,14 @@ fn a_kink_and_noise_are_told() {
     assert_eq!(x, [4.0; 4]);
     assert!(matches!(termination, Termination::Kink { .. }), "{termination}");
     assert!(termination.to_string().contains("stuck at a kink"), "{termination}");
-    let noisy = |x: f64| [1.0 + (x - 4.0).powi(2) + 0.01 * (2.7182e9 * x).sin(), 2.0 * (x - 4.0), 2.0];
-    let (_, termination) = run(noisy, 9.0);
+    let noisy = |size: f64| {
+        move |x: f64| [1.0 + (x - 4.0).powi(2) + size * (2.7182e9 * x).sin(), 2.0 * (x - 4.0), 2.0]
+    };
+    let (_, termination) = run(noisy(0.1), 9.0);
     assert!(matches!(termination, Termination::Chattering { .. }), "{termination}");
     assert!(termination.to_string().contains("scatters"), "{termination}");
+    // Of little noise there is nothing to be mended.
+    let (x, termination) = run(noisy(0.005), 9.0);
+    let is_noise = matches!(termination, Termination::Converged { criterion: Convergence::Noise, .. });
+    assert!(is_noise && x.iter().all(|x| (x - 4.0).abs() < 0.2), "{termination} {x:?}");
 }
