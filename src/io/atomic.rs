@@ -123,10 +123,10 @@ impl Write for OutputFile {
     }
 }
 
-/// The same error without the name of the temporary file.
+/// The same error without the name of the temporary file, which follows what happened.
 fn without_path(error: io::Error) -> io::Error {
-    let source = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<io::Error>());
-    source.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
+    let text = error.to_string();
+    io::Error::new(error.kind(), text.split(" at path ").next().unwrap_or_default().to_owned())
 }
 
 /// Removes the temporary files of this process, for one that is about to end without dropping what

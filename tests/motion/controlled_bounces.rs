@@ -70,7 +70,7 @@ fn a_lossless_ball_rebounds_as_fast_as_it_came() {
             let (scene, start) = ball(modulus, gap, speed, spread(i, 2), None);
             // The force is about π E a², the energy π E a³/3.
             let depth = (1.5 * speed * speed / (std::f64::consts::PI * modulus)).cbrt();
-            let steps = ((gap + 3.2 * depth) / speed / time_step).ceil() + 1.0;
+            let steps = ((gap + 4.0 * depth) / speed / time_step).ceil() + 1.0;
             let settings = extrapolated(model, accuracy, time_step);
             let rollout = Rollout::new(&scene, &start, settings, steps * time_step);
             let end = rollout.simulate().expect("simulates").states.pop().expect("the end");

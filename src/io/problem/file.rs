@@ -102,7 +102,7 @@ impl ProblemFile {
         let scene = Scene::load(scene)?;
         let simulation = scene.simulation_settings()?;
         let mut file = build(path, &table, scene, simulation).map_err(|problem| document.located(problem))?;
-        let warnings = cost_angle_warnings(&table).into_iter().chain(unused(&table, &file));
+        let warnings = cost_angle_warnings(&table).into_iter().chain(start_warnings(&table, &file));
         let warnings = warnings.map(|p| format!("warning: {}", document.located(p))).collect::<Vec<_>>();
         file.scene.warnings.extend(warnings);
         if is_ensemble(&table, &file.scene) {
@@ -259,20 +259,14 @@ pub struct OptimizedCommand {
     pub interpolation: &'static str,
 }
 
-/// What of a problem is not used as it is written: starts beyond their bounds, and knots that nothing depends on.
-fn unused(table: &ProblemTable, file: &ProblemFile) -> Vec<Problem> {
+/// What to say of starts beyond their bounds.
+fn start_warnings(table: &ProblemTable, file: &ProblemFile) -> Vec<Problem> {
     let root = FieldPath::root();
     let starts = table.controls.iter().zip(&file.controls).enumerate();
     let starts = starts.filter_map(|(i, (t, control))| {
         clamped_start(t, &control.range, &root.key("controls").index(i).key("start"))
     });
-    let times = table.knots.iter().filter_map(|knots| knots.times.as_ref()).flatten();
-    let late = times.enumerate().skip(1).find(|(i, _)| file.knots.times()[i - 1] >= file.until);
-    let late = late.map(|(i, time)| {
-        let message = format!("found {time}; nothing depends on it, since the motion ends at {}", file.until);
-        Problem::new(root.key("knots").key("times").index(i), message)
-    });
-    starts.chain(late).collect()
+    starts.collect()
 }
 
 /// What to say of the angles of orientations that are aimed at.

@@ -583,7 +583,7 @@ fn an_indentation_that_touches_nothing_is_doubted() {
     }
     let fit = folder.0.join("fit_indentation_only.toml");
     let told = |direction: &str| {
-        let content = fs::read_to_string("examples/fit_ball/fit_indentation_only.toml").unwrap();
+        let content = fs::read_to_string(&fit).unwrap();
         assert!(content.contains("direction = [0, 0, -1]"));
         fs::write(&fit, content.replace("direction = [0, 0, -1]", direction)).unwrap();
         String::from_utf8(isobar(&["fit", text(&fit)]).stderr).unwrap()
