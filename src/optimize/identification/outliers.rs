@@ -73,10 +73,19 @@ pub(super) fn outliers(quantity: &str, squares: &[f64], dimension: usize) -> Opt
 }
 
 /// The rows of a table of forces that are far off the others, and the `outlier_limit` that is to be written. Whatever the modulus is
-/// that was found with them, forces are in proportion to it: of the others the ratio to the predictions is the median.
+/// that was found with them, forces are in proportion to it: of the others the ratio to the predictions is the median, in which rows
+/// count by how well they know it.
 pub(super) fn far_rows(measured: &[f64], predicted: &[f64], sigmas: &[f64]) -> Option<(Vec<usize>, f64)> {
-    let pressed = measured.iter().zip(predicted).filter(|(_, predicted)| **predicted != 0.0);
-    let ratio = median(pressed.map(|(measured, predicted)| measured / predicted).collect());
+    let rows = measured.iter().zip(predicted).zip(sigmas);
+    let pressed = rows.filter(|((_, predicted), _)| **predicted != 0.0);
+    let mut ratios: Vec<(f64, f64)> = pressed.map(|((m, p), sigma)| (m / p, p.abs() / sigma)).collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * ratios.iter().map(|(_, weight)| weight).sum::<f64>();
+    let mut below = 0.0;
+    let (ratio, _) = ratios.into_iter().find(|(_, weight)| {
+        below += weight;
+        below >= half
+    })?;
     let rows = measured.iter().zip(predicted).zip(sigmas);
     let squares: Vec<f64> = rows.map(|((m, p), sigma)| ((m - ratio * p) / sigma).powi(2)).collect();
     // Noise may be less than was said, but no less than a part of it.
