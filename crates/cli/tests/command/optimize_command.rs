@@ -800,7 +800,7 @@ fn a_cost_of_which_rounding_is_left_is_converged() {
     let folder = Folder::new("nothing-left");
     folder.file("scene.toml", CART);
     for kind in ["auto", "ilqr", "lbfgs", "levenberg_marquardt"] {
-        let problem = folder.file("problem.toml", &CART_PROBLEM.replace("KIND", kind));
+        let problem = folder.file("problem.toml", CART_PROBLEM.replace("KIND", kind));
         let found = json(&["optimize", text(&problem), "--json"]);
         assert!(found["cost"].as_f64().expect("a cost") < 1e-20, "{kind}: {found}");
     }
@@ -866,7 +866,7 @@ fn a_method_that_knows_of_no_contact_is_not_converged() {
     let folder = Folder::new("no-contact");
     folder.file("scene.toml", PUSHER);
     for kind in ["ilqr", "lbfgs", "levenberg_marquardt"] {
-        let problem = folder.file("problem.toml", &PUSH.replace("KIND", kind));
+        let problem = folder.file("problem.toml", PUSH.replace("KIND", kind));
         let output = isobar(&["optimize", text(&problem), "--json"]);
         assert_eq!(output.status.code(), Some(3), "{kind}: {}", error_of(&output));
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
