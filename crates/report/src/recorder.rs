@@ -261,9 +261,11 @@ mod tests {
     use isobar::rollout::Rollout;
     use isobar::step::{Integrator, VelocityLevel};
 
+    const THROWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fit_ball/scene.toml");
+
     #[test]
     fn frames_come_when_they_are_due_and_have_the_contact_of_the_fields() {
-        let scene = Scene::load("examples/fit_ball/scene.toml").unwrap();
+        let scene = Scene::load(THROWN).unwrap();
         let (explicit, mut implicit) = (scene.rollout(0.0501).unwrap(), scene.rollout(0.0501).unwrap());
         implicit.settings.integrator = Integrator::VelocityLevel(VelocityLevel::default());
         [explicit, implicit].iter().for_each(check_frames);
@@ -312,7 +314,7 @@ mod tests {
 
     #[test]
     fn quaternions_take_the_short_way_and_half_spaces_lie_below() {
-        let scene = Scene::load("examples/fit_ball/scene.toml").unwrap();
+        let scene = Scene::load(THROWN).unwrap();
         let mut recorder = Recorder::new(&scene.model, 1.0);
         let mut state = scene.state.clone();
         for i in 0..40 {
