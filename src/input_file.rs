@@ -25,15 +25,16 @@ pub(crate) fn open(path: &Path) -> Result<File> {
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
-    if length > LONGEST {
-        let message = format!("it has {length} bytes, and at most {LONGEST} are read");
-        return Err(Error::new(ErrorKind::FileTooLarge, message));
-    }
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(length as usize)?;
-    // A pipe tells no length.
-    file.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    if length <= LONGEST {
+        bytes.try_reserve_exact(length as usize)?;
+        // A pipe tells no length.
+        file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    }
+    match length.max(bytes.len() as u64) > LONGEST {
+        true => Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {LONGEST} bytes"))),
+        false => Ok(bytes),
+    }
 }
 
 /// The text of a file.

@@ -9,7 +9,6 @@ mod stl;
 mod text;
 mod vtk;
 
-use crate::input_file;
 use std::path::Path;
 
 pub use self::error::ReadMeshError;
@@ -17,6 +16,7 @@ use self::fault::Fault;
 use self::listed_tetrahedra::ListedTetrahedra;
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
 use super::validate::{check_indices, orientation};
+use crate::input_file;
 
 fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()

@@ -54,7 +54,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
             row.extend(BRISTLE_COLUMNS.iter().map(|column| format!("{pair}.{column}")));
         }
         row.extend(forces.iter().flat_map(ContactForces::titles));
-        csv.write_record(&row)?;
+        csv.write_record(&row).map_err(io_error)?;
         Ok(Self { model, forces, csv, row })
     }
 
@@ -96,7 +96,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         }
         let numbers = forces.iter_mut().flat_map(|forces| forces.numbers(state, of_step));
         row.extend(numbers.map(|x| format!("{x:?}")));
-        Ok(csv.write_record(row)?)
+        csv.write_record(row).map_err(io_error)
     }
 
     /// What the table was written to, when all of it is there.
@@ -105,6 +105,16 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
     /// When the last of it cannot be written.
     pub fn finish(self) -> io::Result<W> {
         self.csv.into_inner().map_err(csv::IntoInnerError::into_error)
+    }
+}
+
+/// What happened to a file, of the kind that it is: as another error that would be lost, and a reader that has seen enough no
+/// longer be known.
+fn io_error(error: csv::Error) -> io::Error {
+    let text = error.to_string();
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        _ => io::Error::other(text),
     }
 }
 

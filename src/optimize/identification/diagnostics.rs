@@ -91,6 +91,13 @@ impl<A: AppliedForces> Identification<A> {
     pub fn diagnostics(&self, parameters: &[f64]) -> Result<Diagnostics, ProblemError> {
         let (model, _) = self.seeded(parameters)?;
         let predictions = self.predictions(parameters)?;
+        let tests = self.measurements().iter().zip(&predictions);
+        let far_rows: Vec<String> = tests
+            .filter_map(|(measurement, prediction)| match measurement {
+                Measurement::Indentation(test) if test.loss() == Loss::Squares => far_row_remark(prediction),
+                _ => None,
+            })
+            .collect();
         let starts = self.present_starts();
         let all = self.measurements().iter().zip(starts).zip(predictions);
         let of_one = |((measurement, starts), prediction): ((&Measurement, Vec<State>), Prediction)| {
@@ -127,11 +134,7 @@ impl<A: AppliedForces> Identification<A> {
         let series = in_parallel(all, of_one).into_iter();
         let series = series.collect::<Result<Vec<Vec<Series>>, ProblemError>>()?;
         let mut diagnostics = Diagnostics::of(&series.into_iter().flatten().collect::<Vec<_>>());
-        let tests = self.measurements().iter().zip(self.predictions(parameters)?);
-        diagnostics.remarks.extend(tests.filter_map(|(measurement, prediction)| match measurement {
-            Measurement::Indentation(test) if test.loss() == Loss::Squares => far_row_remark(&prediction),
-            _ => None,
-        }));
+        diagnostics.remarks.extend(far_rows);
         Ok(diagnostics)
     }
 }

@@ -245,6 +245,20 @@ mod unix {
         assert_eq!(run(&["dance"]), Some(2));
     }
 
+    /// Whoever read the table has seen enough.
+    #[test]
+    fn a_reader_that_goes_is_no_error() {
+        let folder = Folder::new("reader-goes");
+        let scene = folder.file("scene.toml", SCENE);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isobar"));
+        command.args(["--quiet", "simulate", text(&scene), "--until", "0.5", "--out", "-"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && !said.contains("pipe"), "{said}");
+    }
+
     /// Waits for something, sends Ctrl-C, and takes what became of the command.
     fn interrupted(mut child: Child, is_there: impl Fn() -> bool) -> (Option<i32>, String) {
         let begun = Instant::now();
