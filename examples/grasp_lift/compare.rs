@@ -130,7 +130,6 @@ fn table(
     Ok(rows)
 }
 
-/// One run of a method.
 fn run(file: &ProblemFile, method: Method, (time, force): (f64, f64)) -> Result<Record, Box<dyn Error>> {
     let problem = file.problem()?;
     let dimension = file.controls.len();

@@ -25,7 +25,6 @@ pub const DUTY: f64 = 0.75;
 const SPATULA: usize = 0;
 const BUBBLES: [usize; 2] = [1, 2];
 
-/// The scene.
 const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/spatula/scene.toml");
 
 /// The spatula's inertia about its centre of mass.

@@ -1,6 +1,7 @@
 //! Grasps that are optimized on some draws and tried on others: what `robust_grasp` and `pepper_grasp` share.
 
 use std::error::Error;
+use std::path::Path;
 use std::time::Instant;
 
 use isobar::io::{ProblemEnsemble, ProblemFile};
@@ -15,7 +16,11 @@ pub type Problem<'e> = EnsembleProblem<'e, ControlLaw, Objective>;
 
 /// A problem file of the folder `examples/FOLDER`.
 pub fn load(folder: &str, name: &str) -> Result<ProblemFile, Failure> {
-    Ok(ProblemFile::load(format!("{}/examples/{folder}/{name}", env!("CARGO_MANIFEST_DIR")))?)
+    // The programs belong to two packages: the library, and the crate of the pages below it.
+    let mut packages =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|package| package.join("examples"));
+    let examples = packages.find(|examples| examples.is_dir()).ok_or("there is no folder of examples")?;
+    Ok(ProblemFile::load(examples.join(folder).join(name))?)
 }
 
 /// The ensemble of a problem file.

@@ -7,7 +7,6 @@ use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::multibody::{Model, Parameter, StopNumber};
 use crate::rollout::Controls;
 
-/// What is varied.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Varied {
     /// A number of the model or the initial state.
@@ -116,7 +115,6 @@ fn largest_value(model: &Model, load: usize) -> f64 {
     if largest > 0.0 { largest } else { 1.0 }
 }
 
-/// The shape of a geometry.
 fn shape(model: &Model, body: usize, geometry: usize) -> Option<&ContactGeometry> {
     Some(&*model.bodies.get(body)?.geometries.get(geometry)?.collider.geometry)
 }

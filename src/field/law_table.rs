@@ -76,7 +76,6 @@ impl LawTable {
         (from, length, [a, 3.0 * chord - 2.0 * a - b, a + b - 2.0 * chord])
     }
 
-    /// The value at an extent.
     pub(super) fn value<T: Scalar>(&self, extent: T) -> T {
         match self.segment(extent.real()) {
             Segment::Beyond(i) => (extent - self.points[i][0]) * self.slopes[i] + self.points[i][1],
@@ -89,7 +88,6 @@ impl LawTable {
         }
     }
 
-    /// The slope at an extent.
     pub(super) fn slope(&self, extent: f64) -> f64 {
         match self.segment(extent) {
             Segment::Beyond(i) => self.slopes[i],

@@ -12,121 +12,56 @@ pub const LARGEST_TETRAHEDRON_COUNT: usize = 4_000_000;
 /// What is wrong with a mesh. Elements and vertices are counted from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum MeshError {
     /// The mesh has no elements.
     #[error("the mesh has no {element}; at least one is needed")]
-    Empty {
-        /// Kind of element.
-        element: &'static str,
-    },
+    Empty { element: &'static str },
     /// There are more vertices or elements than 32-bit indices can count.
     #[error("the mesh has {count} vertices or elements; at most {limit} are allowed", limit = u32::MAX / 4)]
-    TooLarge {
-        /// The number found.
-        count: usize,
-    },
+    TooLarge { count: usize },
     /// A coordinate is infinite or NaN.
     #[error("vertex {vertex} is at ({}, {}, {}); coordinates must be finite", position[0], position[1], position[2])]
-    NonFiniteVertex {
-        /// The vertex.
-        vertex: usize,
-        /// Its position.
-        position: [f64; 3],
-    },
+    NonFiniteVertex { vertex: usize, position: [f64; 3] },
     /// A vertex index does not exist.
     #[error("{element} {index} names vertex {vertex}, but the mesh has {vertices} vertices, counted from 0")]
-    IndexOutOfRange {
-        /// Kind of element.
-        element: &'static str,
-        /// The element.
-        index: usize,
-        /// The vertex it names.
-        vertex: u32,
-        /// Number of vertices.
-        vertices: usize,
-    },
+    IndexOutOfRange { element: &'static str, index: usize, vertex: u32, vertices: usize },
     /// A triangle has no area.
     #[error("triangle {triangle} has no area: its corners lie on a line or coincide")]
-    DegenerateTriangle {
-        /// The triangle.
-        triangle: usize,
-    },
+    DegenerateTriangle { triangle: usize },
     /// A surface has a hole.
     #[error(
         "the surface is open: the edge from vertex {from} to vertex {to} of triangle {triangle} has no triangle on its other side"
     )]
-    OpenEdge {
-        /// The triangle.
-        triangle: usize,
-        /// First vertex of the edge.
-        from: u32,
-        /// Second vertex of the edge.
-        to: u32,
-    },
+    OpenEdge { triangle: usize, from: u32, to: u32 },
     /// Two triangles run through an edge in the same direction.
     #[error(
         "triangles {first} and {second} both run from vertex {from} to vertex {to}: they are oriented differently, or more than two triangles meet in this edge"
     )]
-    EdgeOrientation {
-        /// One triangle.
-        first: usize,
-        /// Another.
-        second: usize,
-        /// First vertex of the edge.
-        from: u32,
-        /// Second vertex of the edge.
-        to: u32,
-    },
+    EdgeOrientation { first: usize, second: usize, from: u32, to: u32 },
     /// The triangles of a surface face inward.
     #[error(
         "the surface encloses a volume of {volume} m³, which must be positive: its triangles must be counter-clockwise seen from outside"
     )]
-    Inward {
-        /// Enclosed volume.
-        volume: f64,
-    },
+    Inward { volume: f64 },
     /// A tetrahedron is negatively oriented.
     #[error("tetrahedron {tetrahedron} is inverted: its volume is {volume} m³; swap two of its vertices")]
-    Inverted {
-        /// The tetrahedron.
-        tetrahedron: usize,
-        /// Its signed volume.
-        volume: f64,
-    },
+    Inverted { tetrahedron: usize, volume: f64 },
     /// A tetrahedron has no volume.
     #[error("tetrahedron {tetrahedron} has no volume: its corners lie in a plane or coincide")]
-    ZeroVolume {
-        /// The tetrahedron.
-        tetrahedron: usize,
-    },
+    ZeroVolume { tetrahedron: usize },
     /// More than two tetrahedra share a face.
     #[error(
         "the face of vertices {}, {} and {} belongs to {count} tetrahedra, {first} and {second} among them; at most two may share a face",
         face[0], face[1], face[2]
     )]
-    CrowdedFace {
-        /// The face.
-        face: [u32; 3],
-        /// Number of tetrahedra.
-        count: usize,
-        /// One of them.
-        first: usize,
-        /// Another.
-        second: usize,
-    },
+    CrowdedFace { face: [u32; 3], count: usize, first: usize, second: usize },
     /// Two tetrahedra lie on the same side of the face they share.
     #[error(
         "tetrahedra {first} and {second} overlap: they lie on the same side of their common face of vertices {}, {} and {}",
         face[0], face[1], face[2]
     )]
-    OverlappingTetrahedra {
-        /// One tetrahedron.
-        first: usize,
-        /// The other.
-        second: usize,
-        /// The face.
-        face: [u32; 3],
-    },
+    OverlappingTetrahedra { first: usize, second: usize, face: [u32; 3] },
     /// No point sees all triangles of a surface, so it cannot be filled by a fan.
     #[error(
         "the surface is not star-shaped (from the best point, triangle {triangle} is seen from behind or edge-on), so it is not filled with tetrahedra here: make a tetrahedral mesh with a mesher such as Gmsh or fTetWild and give its .vtk or .msh file as a volume mesh"
@@ -139,10 +74,7 @@ pub enum MeshError {
     #[error(
         "the {points} points lie in a plane, on a line or coincide; a convex hull needs four that do not"
     )]
-    FlatPoints {
-        /// Number of points.
-        points: usize,
-    },
+    FlatPoints { points: usize },
     /// A length is NaN or outside of the range allowed.
     #[error(
         "the {field} of the {shape} is {value} m; it must be a number from {:e} to {:e} m",
@@ -150,9 +82,7 @@ pub enum MeshError {
         LENGTH_RANGE[1]
     )]
     Length {
-        /// The shape.
         shape: &'static str,
-        /// The field.
         field: &'static str,
         /// The value found, metres.
         value: f64,
@@ -160,13 +90,10 @@ pub enum MeshError {
     /// A length of a body of revolution does not go with the others.
     #[error("the {field} of the {shape} is {value} m; it must be {allowed}")]
     Profile {
-        /// The shape.
         shape: &'static str,
-        /// The field.
         field: &'static str,
         /// The value found, metres.
         value: f64,
-        /// What it may be.
         allowed: &'static str,
     },
     /// The lengths of a shape are too different.
@@ -174,7 +101,6 @@ pub enum MeshError {
         "the {shape} is {largest} m in one direction and {smallest} m in another; the ratio must be at most {LARGEST_ASPECT_RATIO:e}"
     )]
     AspectRatio {
-        /// The shape.
         shape: &'static str,
         /// Its largest length, metres.
         largest: f64,
@@ -184,7 +110,6 @@ pub enum MeshError {
     /// The resolution is not a positive number.
     #[error("the resolution of the {shape} is {value} m; it must be a positive number")]
     Resolution {
-        /// The shape.
         shape: &'static str,
         /// The value found, metres.
         value: f64,
@@ -194,7 +119,6 @@ pub enum MeshError {
         "a resolution of {resolution} m would give the {shape} {tetrahedra:e} tetrahedra; at most {LARGEST_TETRAHEDRON_COUNT} are allowed, so choose a larger resolution"
     )]
     TooFine {
-        /// The shape.
         shape: &'static str,
         /// The resolution asked for, metres.
         resolution: f64,

@@ -12,25 +12,17 @@ use crate::optimize::data::DataError;
 /// line, what was found and what is allowed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum FileError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// The name does not tell the format.
     #[error("{}: a scene file must end in .toml or .json", path.display())]
-    Extension {
-        /// The file.
-        path: PathBuf,
-    },
+    Extension { path: PathBuf },
     /// The file, or what it says, is not valid.
     #[error("{}{}: {field}: {message}", path.display(), At(*line))]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// The line, from 1, where it is known.
         line: Option<usize>,
@@ -42,7 +34,6 @@ pub enum FileError {
     /// The file of a robot is not of its format.
     #[error("{}{}: is not a valid {format}: {message}", path.display(), At(*line))]
     Robot {
-        /// The file.
         path: PathBuf,
         /// The format: URDF, SDF or SRDF.
         format: &'static str,
@@ -54,7 +45,6 @@ pub enum FileError {
     /// An element is not right, or not supported.
     #[error("{}: {element}: {message}", path.display())]
     RobotElement {
-        /// The file.
         path: PathBuf,
         /// The element, such as "joint `elbow`".
         element: String,
@@ -63,19 +53,13 @@ pub enum FileError {
     },
     /// Links and joints do not make a mechanism.
     #[error("{}: {source}", path.display())]
-    Mechanism {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: ModelError,
-    },
+    Mechanism { path: PathBuf, source: ModelError },
     /// A file of measurements is not good.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The file is not a state.
     #[error("{}: {source}", path.display())]
     Json {
-        /// The file.
         path: PathBuf,
         /// Why, with line and column.
         source: serde_json::Error,
@@ -83,25 +67,17 @@ pub enum FileError {
     /// A field does not fit the mechanism.
     #[error("{}: {field}: {message}", path.display())]
     Field {
-        /// The file.
         path: PathBuf,
-        /// The field.
         field: String,
         /// What was found and what is allowed.
         message: String,
     },
     /// The file cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Write { path: PathBuf, source: std::io::Error },
     /// The file is not a trajectory.
     #[error("{}:{line}: {message}", path.display())]
     Row {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
@@ -135,7 +111,6 @@ impl Problem {
     }
 }
 
-/// Checks a name.
 pub(super) fn check_name(name: &str, field: &FieldPath) -> Result<(), Problem> {
     if !name.trim().is_empty() && !name.chars().any(char::is_control) {
         return Ok(());

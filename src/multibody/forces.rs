@@ -22,7 +22,6 @@ pub struct ForceWorkspace<T = f64> {
     frames: Vec<BodyFrame<T>>,
     /// The index among the moving bodies of every body that moves.
     moving: Vec<Option<usize>>,
-    /// Kinematics of the joints.
     pub(crate) joints: JointKinematics<T>,
     /// Which pairs may touch.
     broad_phase: BroadPhase,

@@ -151,7 +151,6 @@ impl<T: Scalar> Model<T> {
         }
     }
 
-    /// The identity of the model.
     pub(crate) fn identity(&self) -> ModelIdentity {
         self.identity
     }

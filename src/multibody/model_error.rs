@@ -9,23 +9,17 @@ pub(super) const LARGEST_PAIR_COUNT: usize = 100_000_000;
 /// Why a model could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ModelError {
     /// A free body has no usable mass.
     #[error("body `{body}`: {source}")]
-    Mass {
-        /// Name of the body.
-        body: String,
-        /// What is wrong.
-        source: MassPropertiesError,
-    },
+    Mass { body: String, source: MassPropertiesError },
     /// Two geometries could touch between which contact cannot be computed.
     #[error(
         "bodies `{a}` and `{b}` could touch, but {source}; or fix both bodies, or leave the pair out of contact"
     )]
     Pair {
-        /// Name of the one body.
         a: String,
-        /// Name of the other body.
         b: String,
         /// Why contact between them cannot be computed.
         source: ContactError,
@@ -35,53 +29,32 @@ pub enum ModelError {
     Load {
         /// Its index in the list of loads.
         index: usize,
-        /// What is wrong with it.
         what: &'static str,
     },
     /// An actuator cannot act on its body.
     #[error("actuator `{actuator}` {what}")]
-    BodyLoad {
-        /// Name of the actuator.
-        actuator: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
+    BodyLoad { actuator: String, what: &'static str },
     /// There are too many pairs of geometries.
     #[error(
         "up to {count} pairs of geometries could touch; at most {LARGEST_PAIR_COUNT} are allowed: leave out bodies, or fix them"
     )]
-    TooManyPairs {
-        /// How many pairs there could be.
-        count: usize,
-    },
+    TooManyPairs { count: usize },
     /// A body is said to be a link that joints do not move.
     #[error("body `{body}` is not a link that joints of the mechanism move")]
-    NoLink {
-        /// Name of the body.
-        body: String,
-    },
+    NoLink { body: String },
     /// Two bodies have the same name.
     #[error("bodies {first} and {second} are both called `{name}`; names of bodies must be unique")]
-    BodyName {
-        /// The name.
-        name: String,
-        /// Index of the one body.
-        first: usize,
-        /// Index of the other body.
-        second: usize,
-    },
+    BodyName { name: String, first: usize, second: usize },
     /// A geometry names a material that the model does not have.
     #[error(
         "body `{body}`: geometry {geometry} names material {material}; it must be below {count}, the number of materials"
     )]
     NoMaterial {
-        /// Name of the body.
         body: String,
         /// Index of the geometry in the body.
         geometry: usize,
         /// Index of the material that it names.
         material: usize,
-        /// How many materials there are.
         count: usize,
     },
     /// A compliant geometry has a material without a modulus.
@@ -89,93 +62,39 @@ pub enum ModelError {
         "body `{body}`: geometry {geometry} is compliant, but the hydroelastic_modulus of its material is {value}; it must be positive and finite"
     )]
     Modulus {
-        /// Name of the body.
         body: String,
         /// Index of the geometry in the body.
         geometry: usize,
-        /// The modulus.
         value: f64,
     },
     /// A parameter of a material is out of its range.
     #[error("{owner}: {parameter} is {value}; it must be {allowed}")]
-    Material {
-        /// Which material it is.
-        owner: String,
-        /// Name of the parameter.
-        parameter: String,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: String,
-    },
+    Material { owner: String, parameter: String, value: f64, allowed: String },
     /// A number of gravity or of the contact settings is out of its range.
     #[error("{what} is {value}; it must be {allowed}")]
-    Value {
-        /// Which number it is.
-        what: String,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    Value { what: String, value: f64, allowed: &'static str },
     /// A pair of bodies to be left out of contact is none.
     #[error(
         "bodies {a} and {b} are to be left out of contact; a pair is two different indices below {count}, the number of bodies"
     )]
-    Apart {
-        /// Index of the one body.
-        a: usize,
-        /// Index of the other body.
-        b: usize,
-        /// How many bodies there are.
-        count: usize,
-    },
+    Apart { a: usize, b: usize, count: usize },
     /// Two actuators have the same name.
     #[error("actuators {first} and {second} are both called `{name}`; names of actuators must be unique")]
-    ActuatorName {
-        /// The name.
-        name: String,
-        /// Index of the one actuator.
-        first: usize,
-        /// Index of the other actuator.
-        second: usize,
-    },
+    ActuatorName { name: String, first: usize, second: usize },
     /// There is no such joint.
     #[error("actuator `{actuator}`: there is no joint `{joint}` that can move; there are {known}")]
-    NoJoint {
-        /// The actuator.
-        actuator: String,
-        /// The name found.
-        joint: String,
-        /// The names there are.
-        known: String,
-    },
+    NoJoint { actuator: String, joint: String, known: String },
     /// The joint has no such coordinate.
     #[error(
         "actuator `{actuator}`: joint `{joint}` ({kind}) has no coordinate {index} with a position of its own; {allowed}"
     )]
-    NoCoordinate {
-        /// The actuator.
-        actuator: String,
-        /// The joint.
-        joint: String,
-        /// Its kind.
-        kind: &'static str,
-        /// The coordinate asked for.
-        index: usize,
-        /// What it has.
-        allowed: String,
-    },
+    NoCoordinate { actuator: String, joint: String, kind: &'static str, index: usize, allowed: String },
     /// It drives no coordinate.
     #[error("actuator `{actuator}` drives no coordinate; it needs at least one")]
-    NothingDriven {
-        /// The actuator.
-        actuator: String,
-    },
+    NothingDriven { actuator: String },
     /// It drives a coordinate twice.
     #[error("actuator `{actuator}` drives velocity coordinate {v} twice; a coordinate is driven once")]
     DrivenTwice {
-        /// The actuator.
         actuator: String,
         /// The coordinate's index among the velocity coordinates.
         v: usize,
@@ -184,84 +103,31 @@ pub enum ModelError {
     #[error(
         "actuator `{actuator}` drives velocity coordinate {v} with configuration coordinate {q}; the mechanism has {allowed}"
     )]
-    DrivenPlace {
-        /// The actuator.
-        actuator: String,
-        /// Index among the velocity coordinates.
-        v: usize,
-        /// Index among the configuration coordinates.
-        q: usize,
-        /// The places there are.
-        allowed: String,
-    },
+    DrivenPlace { actuator: String, v: usize, q: usize, allowed: String },
     /// A number is out of range.
     #[error("actuator `{actuator}`: {what} is {value}; it must be {allowed}")]
-    ActuatorValue {
-        /// The actuator.
-        actuator: String,
-        /// What number.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    ActuatorValue { actuator: String, what: &'static str, value: f64, allowed: &'static str },
     /// An actuator leads a joint by computed torque, whose tree is not under it.
     #[error(
         "actuator `{actuator}` has the drive of computed torque, but joint `{joint}` belongs to a tree of bodies that is not under it; `Mechanism::with_computed_torque` puts a tree under it"
     )]
-    NotComputedTorque {
-        /// The actuator.
-        actuator: String,
-        /// The joint.
-        joint: String,
-    },
+    NotComputedTorque { actuator: String, joint: String },
     /// A coordinate of a tree under computed torque is not commanded by exactly one actuator with that drive.
     #[error(
         "joint `{joint}` ({kind}) belongs to a tree of bodies under computed torque, and {found} actuators with that drive command its coordinate {coordinate}; each coordinate takes one, so that the tree has no ball and no free joint"
     )]
-    NotLed {
-        /// The joint.
-        joint: String,
-        /// Its kind.
-        kind: &'static str,
-        /// Which of its velocity coordinates.
-        coordinate: usize,
-        /// The number of actuators.
-        found: usize,
-    },
+    NotLed { joint: String, kind: &'static str, coordinate: usize, found: usize },
     /// Two bodies or two joints have the same name.
     #[error("there are two {what} with the name `{name}`; names must be unique")]
-    DuplicateName {
-        /// "bodies" or "joints".
-        what: &'static str,
-        /// The name.
-        name: String,
-    },
+    DuplicateName { what: &'static str, name: String },
     /// A joint names a body that is not there.
     #[error("joint `{joint}`: its {role} `{name}` is not among the bodies: {known}")]
-    UnknownBody {
-        /// The joint.
-        joint: String,
-        /// "parent" or "child".
-        role: &'static str,
-        /// The name found.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
+    UnknownBody { joint: String, role: &'static str, name: String, known: String },
     /// Two joints have the same child.
     #[error(
         "body `{body}` is the child of joint `{first}` and of joint `{second}`, which closes a loop; a body must be the child of one joint"
     )]
-    TwoParents {
-        /// The body.
-        body: String,
-        /// The one joint.
-        first: String,
-        /// The other joint.
-        second: String,
-    },
+    TwoParents { body: String, first: String, second: String },
     /// No joint has this body as its child.
     #[error("body `{0}` is not connected: no joint has it as its child")]
     Unconnected(String),
@@ -272,46 +138,18 @@ pub enum ModelError {
     Loop(String),
     /// A joint moves a body that has mass, but not the inertia to go with it.
     #[error("joint `{joint}`: what it moves (bodies {bodies}) has zero or impossible inertia: {source}")]
-    Composite {
-        /// The joint.
-        joint: String,
-        /// The bodies.
-        bodies: String,
-        /// What is wrong.
-        source: MassPropertiesError,
-    },
+    Composite { joint: String, bodies: String, source: MassPropertiesError },
     /// Nothing resists a joint's motion.
     #[error(
         "joint `{joint}` moves without resistance: `{body}` and all that it carries have zero inertia in the joint's direction; give it mass and inertia, or the joint a rotor inertia, or fix the joint"
     )]
-    ZeroInertia {
-        /// The joint.
-        joint: String,
-        /// Its child.
-        body: String,
-    },
+    ZeroInertia { joint: String, body: String },
     /// A joint's lower limit is above its upper one.
     #[error(
         "joint `{joint}`: its limits are reversed: lower is {lower}, upper is {upper}; lower must be at most upper"
     )]
-    LimitsReversed {
-        /// The joint.
-        joint: String,
-        /// The lower limit.
-        lower: f64,
-        /// The upper limit.
-        upper: f64,
-    },
+    LimitsReversed { joint: String, lower: f64, upper: f64 },
     /// A number of a joint is out of range.
     #[error("joint `{joint}`: {field} is {found}; it must be {allowed}")]
-    JointValue {
-        /// The joint.
-        joint: String,
-        /// The field.
-        field: &'static str,
-        /// What was found.
-        found: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    JointValue { joint: String, field: &'static str, found: String, allowed: &'static str },
 }

@@ -53,7 +53,6 @@ impl Resumable for Automatic {
     }
 }
 
-/// Whose turn it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Turn {
     Ilqr(Ilqr),

@@ -118,7 +118,6 @@ impl Constraints {
         steps * self.running.len() + self.end.len()
     }
 
-    /// The numbers of a moment.
     fn at_moment(&self, at_end: bool) -> &[Number] {
         if at_end { &self.end } else { &self.running }
     }
@@ -178,7 +177,6 @@ impl Constraints {
     }
 }
 
-/// The numbers of a constraint.
 fn numbers(index: usize, constraint: &Constraint) -> Result<Vec<Number>, ProblemError> {
     let value = |field, value: f64, good: bool, allowed| {
         if good { Ok(()) } else { Err(ProblemError::ConstraintValue { index, field, value, allowed }) }

@@ -12,81 +12,37 @@ pub(super) const LARGEST_RESIDUAL: f64 = 1e100;
 /// Why something cannot be fitted or optimized.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ProblemError {
     /// There is nothing to fit.
     #[error("no parameters: at least one is needed")]
     NoParameters,
     /// Two parameters have the same name.
     #[error("parameter `{name}` is listed twice: each may appear once")]
-    DuplicateParameter {
-        /// The name.
-        name: String,
-    },
+    DuplicateParameter { name: String },
     /// A number that is not finite where it must be, or NaN.
     #[error("parameter `{name}`: `{field}` is {found}, it must be {allowed}")]
-    NotANumber {
-        /// The parameter.
-        name: String,
-        /// Its field.
-        field: &'static str,
-        /// The number found.
-        found: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    NotANumber { name: String, field: &'static str, found: f64, allowed: &'static str },
     /// The lower bound is not below the upper one.
     #[error("parameter `{name}`: `lower` is {lower}, it must be below `upper`, which is {upper}")]
-    BoundsCrossed {
-        /// The parameter.
-        name: String,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
+    BoundsCrossed { name: String, lower: f64, upper: f64 },
     /// The start lies outside the bounds.
     #[error("parameter `{name}`: `initial` is {initial}, it must lie between {lower} and {upper}")]
-    StartOutside {
-        /// The parameter.
-        name: String,
-        /// Its start value.
-        initial: f64,
-        /// Its lower bound.
-        lower: f64,
-        /// Its upper bound.
-        upper: f64,
-    },
+    StartOutside { name: String, initial: f64, lower: f64, upper: f64 },
     /// A logarithmic scale and a number that has no logarithm.
     #[error(
         "parameter `{name}`: `{field}` is {found}, it must be positive where `log = true` \
          (leave a lower bound out to allow every positive value)"
     )]
-    LogOfNonPositive {
-        /// The parameter.
-        name: String,
-        /// Its field.
-        field: &'static str,
-        /// The number found.
-        found: f64,
-    },
+    LogOfNonPositive { name: String, field: &'static str, found: f64 },
     /// A list of values that does not match the parameters.
     #[error("{found} values for {expected} parameters")]
-    ValueCount {
-        /// How many were given.
-        found: usize,
-        /// How many parameters there are.
-        expected: usize,
-    },
+    ValueCount { found: usize, expected: usize },
     /// Times and values do not belong together.
     #[error(
         "there are {times} times and {values} values; there must be one value for each time, and at least one"
     )]
-    TargetCount {
-        /// Number of times.
-        times: usize,
-        /// Number of values.
-        values: usize,
-    },
+    TargetCount { times: usize, values: usize },
     /// Times do not increase.
     #[error("time {index} is {time} s; times must be finite, and each larger than the one before")]
     TargetTime {
@@ -97,22 +53,10 @@ pub enum ProblemError {
     },
     /// The model has no such body, joint coordinate or control value.
     #[error("there is no {what} {index}; there are {count}")]
-    NoSuch {
-        /// What.
-        what: &'static str,
-        /// Its index.
-        index: usize,
-        /// How many there are.
-        count: usize,
-    },
+    NoSuch { what: &'static str, index: usize, count: usize },
     /// The two bodies cannot touch.
     #[error("bodies `{a}` and `{b}` cannot touch in this model")]
-    NoContact {
-        /// The one.
-        a: String,
-        /// The other.
-        b: String,
-    },
+    NoContact { a: String, b: String },
     /// A weight is not usable.
     #[error("a weight is {0}; it must be at least 0 and finite")]
     Weight(f64),
@@ -123,43 +67,19 @@ pub enum ProblemError {
     ControlAtEnd,
     /// A number of a constraint that is not allowed.
     #[error("constraint {index}: {field} is {value}; it must be {allowed}")]
-    ConstraintValue {
-        /// The constraint.
-        index: usize,
-        /// What the number is.
-        field: &'static str,
-        /// The number.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    ConstraintValue { index: usize, field: &'static str, value: f64, allowed: &'static str },
     /// A design variable that cannot be.
     #[error("design variable {index}: {message}")]
-    Design {
-        /// Its number.
-        index: usize,
-        /// What is wrong with it.
-        message: String,
-    },
+    Design { index: usize, message: String },
     /// An end of the motions that cannot be a variable.
     #[error("the end time as a variable: {0}")]
     EndTime(String),
     /// A member of an ensemble whose design does not have the shared variables.
     #[error("{member} has a design of {found} variables, but the problem has {expected}")]
-    DesignCount {
-        /// The member.
-        member: String,
-        /// Its variables.
-        found: usize,
-        /// Those of the problem.
-        expected: usize,
-    },
+    DesignCount { member: String, found: usize, expected: usize },
     /// A constraint that any motion keeps.
     #[error("constraint {index} has no bound; it needs at least one")]
-    Unbounded {
-        /// The constraint.
-        index: usize,
-    },
+    Unbounded { index: usize },
     /// The times do not make steps.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
@@ -168,20 +88,10 @@ pub enum ProblemError {
     Knots(SimulationError),
     /// There is not one range for each control value.
     #[error("there are ranges for {found} control values, but actuators and forces take {expected}")]
-    RangeCount {
-        /// Ranges.
-        found: usize,
-        /// Control values.
-        expected: usize,
-    },
+    RangeCount { found: usize, expected: usize },
     /// A control value that there is not, or twice.
     #[error("control {index} is to be optimized: there are {expected}, counted from 0, each at most once")]
-    ControlPlace {
-        /// Its index in a row.
-        index: usize,
-        /// Control values.
-        expected: usize,
-    },
+    ControlPlace { index: usize, expected: usize },
     /// There is nothing to optimize.
     #[error("no control value of an actuator or a force is to be optimized: there is nothing to do")]
     NoControls,
@@ -192,9 +102,7 @@ pub enum ProblemError {
     Bounds {
         /// Index of the control value in a row.
         index: usize,
-        /// Its lower bound.
         lower: f64,
-        /// Its upper bound.
         upper: f64,
     },
     /// A scale that is not positive.
@@ -202,15 +110,11 @@ pub enum ProblemError {
     Scale {
         /// Index of the control value in a row.
         index: usize,
-        /// Its scale.
         found: f64,
     },
     /// A method that does not take a smoothed cost.
     #[error("a smoothed cost needs the method `lbfgs`, found `{method}`: the others take residuals")]
-    Smoothed {
-        /// The method.
-        method: &'static str,
-    },
+    Smoothed { method: &'static str },
     /// It has none of the forms.
     #[error(
         "parameter `{path}`: it must be `materials.NAME.FIELD`, `bodies.NAME.FIELD`, \
@@ -218,162 +122,90 @@ pub enum ProblemError {
          `actuators.NAME.FIELD`, `loads.NAME.FIELD`, `contact.FIELD`, `gravity[AXIS]`, `indentations[INDEX].offset`, `sensors.NAME.delay`, \
          `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset`"
     )]
-    Path {
-        /// The name.
-        path: String,
-    },
+    Path { path: String },
     /// There is no such material or body.
     #[error("parameter `{path}`: no {kind} `{name}`; the scene has {found}")]
     NoSuchName {
-        /// The parameter.
         path: String,
         /// `material`, `body`, `joint`, `actuator` or `load`.
         kind: &'static str,
-        /// The name looked for.
         name: String,
-        /// The names there are.
         found: String,
     },
     /// The material or body has no such number.
     #[error("parameter `{path}`: no `{field}`; allowed are {allowed}")]
-    NoSuchField {
-        /// The parameter.
-        path: String,
-        /// The field.
-        field: String,
-        /// The fields there are.
-        allowed: &'static str,
-    },
+    NoSuchField { path: String, field: String, allowed: &'static str },
     /// The body has no such geometry.
     #[error("parameter `{path}`: the body has {found} geometries, the index must be below that")]
-    NoSuchGeometry {
-        /// The parameter.
-        path: String,
-        /// How many there are.
-        found: usize,
-    },
+    NoSuchGeometry { path: String, found: usize },
     /// The mass properties come from the geometries.
     #[error(
         "parameter `{path}`: `inertia` and `center_of_mass` of the body come from its geometries; \
          only given ones can be fitted"
     )]
-    MassNotGiven {
-        /// The parameter.
-        path: String,
-    },
+    MassNotGiven { path: String },
     /// The body is fixed, so its mass does not matter.
     #[error("parameter `{path}`: the body is fixed, it has no mass")]
-    NoMass {
-        /// The parameter.
-        path: String,
-    },
+    NoMass { path: String },
     /// Joints move the body.
     #[error(
         "parameter `{path}`: joints move the body; a fixed or free body can be shifted, and a joint by `joints.NAME.shift`"
     )]
-    OnJoints {
-        /// The parameter.
-        path: String,
-    },
+    OnJoints { path: String },
     /// A displacement at the start, which a fit takes from its recordings.
     #[error(
         "parameter `{path}`: a fit takes the start of a motion from its recordings, or estimates it (`starts`)"
     )]
-    OfStart {
-        /// The parameter.
-        path: String,
-    },
+    OfStart { path: String },
     /// There are no two such bodies.
     #[error(
         "parameter `{path}`: `{names}` are not two bodies of the scene with a dot between them; the scene has {found}"
     )]
-    NoSuchPair {
-        /// The parameter.
-        path: String,
-        /// What stands for the two.
-        names: String,
-        /// The names there are.
-        found: String,
-    },
+    NoSuchPair { path: String, names: String, found: String },
     /// A body of the pair has a geometry without a material.
     #[error(
         "parameter `{path}`: body `{body}` has no material of its own and takes the friction of the other: \
          name `materials.NAME.friction` with the other's material instead, or give it one"
     )]
-    NoOwnMaterial {
-        /// The parameter.
-        path: String,
-        /// The body.
-        body: String,
-    },
+    NoOwnMaterial { path: String, body: String },
     /// A material of the pair is another body's too.
     #[error(
         "parameter `{path}`: body `{body}` has the material `{material}` too, so that the friction of other pairs \
          would change with it: give each body of the pair a material of its own"
     )]
-    SharedMaterial {
-        /// The parameter.
-        path: String,
-        /// The material.
-        material: String,
-        /// The other body.
-        body: String,
-    },
+    SharedMaterial { path: String, material: String, body: String },
     /// There is no measurement.
     #[error("no measurements: at least one recording or indentation test is needed")]
     NoMeasurements,
     /// Two parameters of a fit set the same parameter of the model.
     #[error("parameters `{first}` and `{second}` set the same quantity: leave one of them out")]
-    Overlap {
-        /// The one.
-        first: String,
-        /// The other.
-        second: String,
-    },
+    Overlap { first: String, second: String },
     /// A parameter's value does not fit the model.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// A simulation failed.
     #[error("{recording}, from t = {time} s: {source}")]
     Recorded {
-        /// The recording.
         recording: String,
         /// The recorded time that the simulation started from, s.
         time: f64,
-        /// What failed.
         source: Box<SimulationError>,
     },
     /// A body that is not in the model.
     #[error("no body `{name}`; the scene has {found}")]
-    NoSuchBody {
-        /// The name.
-        name: String,
-        /// The names there are.
-        found: String,
-    },
+    NoSuchBody { name: String, found: String },
     /// The recorded body does not move.
     #[error("body `{name}` is fixed: only the motion of a free body can be compared with a recording")]
-    FixedBody {
-        /// The body.
-        name: String,
-    },
+    FixedBody { name: String },
     /// Bodies whose motion was not recorded.
     #[error(
         "body `{other}` is free but the recordings are of `{body}` only, so where it is at their \
          start is not known: fix it, or leave it out of the scene"
     )]
-    OtherFreeBody {
-        /// The recorded body.
-        body: String,
-        /// The other.
-        other: String,
-    },
+    OtherFreeBody { body: String, other: String },
     /// The indented body cannot touch anything.
     #[error("body `{name}` cannot touch any other body of the scene, so it has no indentation force")]
-    NothingToIndent {
-        /// The body.
-        name: String,
-    },
+    NothingToIndent { name: String },
     /// Every force of an indentation test pulls.
     #[error(
         "{place}: all forces are negative; a force is that against the motion, positive where the body is pressed back"
@@ -394,7 +226,6 @@ pub enum ProblemError {
         depth: f64,
         /// The largest force, N.
         force: f64,
-        /// The body that is moved.
         body: String,
         /// Its largest size, m.
         size: f64,
@@ -404,24 +235,10 @@ pub enum ProblemError {
     Model(#[from] ModelError),
     /// A part of the model that a sensor measures, and that the model does not have.
     #[error("no {what} `{name}`; there are: {found}")]
-    NoSuchPart {
-        /// What.
-        what: &'static str,
-        /// The name looked for.
-        name: String,
-        /// The names there are.
-        found: String,
-    },
+    NoSuchPart { what: &'static str, name: String, found: String },
     /// Not as many columns as a quantity has.
     #[error("`columns` has {found} names; {quantity} has {expected}")]
-    Columns {
-        /// The quantity.
-        quantity: &'static str,
-        /// How many names there are.
-        found: usize,
-        /// What they stand for.
-        expected: String,
-    },
+    Columns { quantity: &'static str, found: usize, expected: String },
     /// A recorded orientation that is none.
     #[error(
         "{place}: a quaternion of length {length}, it must be of length 1 within 1 %, with the real part first"
@@ -429,7 +246,6 @@ pub enum ProblemError {
     Quaternion {
         /// The recording, and the line.
         place: String,
-        /// The length.
         length: f64,
     },
     /// A recording of one free body, in a scene with joints.
@@ -437,26 +253,13 @@ pub enum ProblemError {
         "joint `{joint}` of the scene moves, and `trajectories` are of scenes of free and fixed bodies: use \
          `recordings` with `sensors`, which are of any scene"
     )]
-    MovingJoint {
-        /// The joint.
-        joint: String,
-    },
+    MovingJoint { joint: String },
     /// A setting out of its range.
     #[error("`{field}` is {found}, it must be {allowed}")]
-    Setting {
-        /// The field.
-        field: &'static str,
-        /// What was found.
-        found: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    Setting { field: &'static str, found: String, allowed: &'static str },
     /// No recorded state that a window may start from.
     #[error("{recording}: no three recorded states in a row without contact, so no window can start in one")]
-    AlwaysTouching {
-        /// The recording.
-        recording: String,
-    },
+    AlwaysTouching { recording: String },
     /// Two recorded states that are too far apart to be simulated from one to the other.
     #[error(
         "{place}: the time between this state and the one before it, {span} s, takes more than {LARGEST_GAP} steps of {time_step} s; cut the recording there, or make the steps longer"
@@ -476,19 +279,14 @@ pub enum ProblemError {
     Residual {
         /// The file, and the line where it has one.
         place: String,
-        /// The difference over its standard deviation.
         residual: f64,
     },
     /// The differences of the model from a measurement overflow.
     #[error("{measurement}: the differences of the model from what was measured are too large to be squared")]
-    NotFinite {
-        /// The recording or table.
-        measurement: String,
-    },
+    NotFinite { measurement: String },
     /// A time window that leaves no recorded time to compare with.
     #[error("{recording}: fewer than two recorded times lie between {from} s and {until} s")]
     EmptyWindow {
-        /// The recording.
         recording: String,
         /// Start of the window, s.
         from: f64,

@@ -355,7 +355,6 @@ impl<'a> LeastSquares<'a> {
         Self { last: Some(last), ..self }
     }
 
-    /// The parameters.
     pub(super) fn parameters(&self) -> &'a FitParameters {
         self.parameters
     }

@@ -71,7 +71,6 @@ pub(super) fn check_setting(what: &str, value: f64, least: f64) -> Result<f64, E
 /// The tolerances that every solver has; what they are compared with is the solver's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tolerances {
-    /// Of the gradient.
     pub(super) gradient: f64,
     /// Of the reduction of the cost, relative to the cost.
     pub(super) cost: f64,
@@ -99,7 +98,6 @@ impl Tolerances {
 pub(super) struct Ended {
     /// The last variables.
     pub(super) variables: Vec<f64>,
-    /// Their cost.
     pub(super) cost: f64,
     /// Iterations made.
     pub(super) iterations: u64,

@@ -17,7 +17,6 @@ pub struct Whiteness {
     pub neighbours: f64,
 }
 
-/// Most lags.
 const MOST_LAGS: usize = 10;
 /// Residuals for each lag, at least.
 const RESIDUALS_PER_LAG: usize = 4;

@@ -10,6 +10,7 @@ pub(super) const MAXIMUM_STEPS: f64 = 1e9;
 /// cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum SimulationError {
     /// The length of a step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
@@ -29,40 +30,22 @@ pub enum SimulationError {
     },
     /// The state does not belong to the model.
     #[error("the state has {state} bodies but the model has {model} free bodies; they must be equally many")]
-    BodyCount {
-        /// Bodies in the state.
-        state: usize,
-        /// Free bodies in the model.
-        model: usize,
-    },
+    BodyCount { state: usize, model: usize },
     /// There are not as many control values as the user's forces take.
     #[error("there are {found} control values a step, but the forces take {expected}")]
     ControlDimension {
         /// Values in a row of the controls.
         found: usize,
-        /// What the forces take.
         expected: usize,
     },
     /// The joints' coordinates are not those of the model.
     #[error(
         "the state has {state} joint velocities, but the model's joints have {model}, or its joints are of other kinds"
     )]
-    JointCount {
-        /// Joint velocities of the state.
-        state: usize,
-        /// Joint velocities of the model.
-        model: usize,
-    },
+    JointCount { state: usize, model: usize },
     /// A controller observes something that the model does not have.
     #[error("a controller observes {what} {index}; there are {count}, counted from 0")]
-    Observed {
-        /// What.
-        what: &'static str,
-        /// Its index.
-        index: usize,
-        /// How many the model has.
-        count: usize,
-    },
+    Observed { what: &'static str, index: usize, count: usize },
     /// A controller adds to a control value that there is not.
     #[error("a controller adds to control value {index}; there are {count}, counted from 0")]
     ControllerOutput {
@@ -73,28 +56,13 @@ pub enum SimulationError {
     },
     /// There are not as many numbers as the controllers have parameters.
     #[error("there are {found} parameters of controllers, but they have {expected}")]
-    ControllerParameters {
-        /// Numbers that were given.
-        found: usize,
-        /// Parameters of the controllers.
-        expected: usize,
-    },
+    ControllerParameters { found: usize, expected: usize },
     /// The deflections of bristles are not those of the model.
     #[error("the state has {state} deflections of bristles, but the model's pairs have {model}")]
-    BristleCount {
-        /// Deflections of the state.
-        state: usize,
-        /// Deflections of states of the model.
-        model: usize,
-    },
+    BristleCount { state: usize, model: usize },
     /// There are not as many rows of control values as steps.
     #[error("there are control values for {found} steps, but the simulation has {expected} steps")]
-    ControlSteps {
-        /// Rows of the controls.
-        found: usize,
-        /// Steps of the simulation.
-        expected: usize,
-    },
+    ControlSteps { found: usize, expected: usize },
     /// The state is no longer finite.
     #[error(
         "the state of body `{body}` is not finite any more at t = {time} s, after {steps} steps of {time_step} s; make the steps shorter"
@@ -102,11 +70,9 @@ pub enum SimulationError {
     NotFinite {
         /// Time at the end of the step, s.
         time: f64,
-        /// Steps taken.
         steps: usize,
         /// Length of a step, s.
         time_step: f64,
-        /// Name of the body.
         body: String,
     },
     /// A step failed.
@@ -116,9 +82,7 @@ pub enum SimulationError {
         time: f64,
         /// Number of the step, from 1.
         step: usize,
-        /// Names of the bodies concerned.
         bodies: String,
-        /// What went wrong.
         source: StepError,
     },
     /// There are none.
@@ -159,20 +123,10 @@ pub enum SimulationError {
     },
     /// There is not one value for each knot.
     #[error("there are {values} values at {knots} knots; each knot needs one")]
-    CommandCount {
-        /// Number of values.
-        values: usize,
-        /// Number of knots.
-        knots: usize,
-    },
+    CommandCount { values: usize, knots: usize },
     /// A value is not finite.
     #[error("value {index} is {found}; it must be finite")]
-    CommandValue {
-        /// Its index.
-        index: usize,
-        /// What was found.
-        found: f64,
-    },
+    CommandValue { index: usize, found: f64 },
     /// A parameter does not fit the model.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -181,35 +135,25 @@ pub enum SimulationError {
         "geometry {geometry_a} of body {a} and geometry {geometry_b} of body {b} are not a pair that can touch; `Model::pairs` lists those that can"
     )]
     EventPair {
-        /// Index of body A.
         a: usize,
         /// Index of the geometry of body A.
         geometry_a: usize,
-        /// Index of body B.
         b: usize,
         /// Index of the geometry of body B.
         geometry_b: usize,
     },
     /// The body of an event does not exist or does not move.
     #[error("body {body} does not exist or is fixed, so that its velocity has no events")]
-    EventBody {
-        /// Index of the body.
-        body: usize,
-    },
+    EventBody { body: usize },
     /// The direction of an apex is zero or not finite.
     #[error("the direction {found:?} of an apex is zero or not finite")]
-    EventDirection {
-        /// What was found.
-        found: [f64; 3],
-    },
+    EventDirection { found: [f64; 3] },
     /// An event of two compliant geometries whose skirts end at different pressures.
     #[error(
         "the skirts of `{a}` and `{b}` end at different pressures ({pressure_a} Pa and {pressure_b} Pa below zero), so that their overlap does not begin at their boundaries; leave the skirts out, or make modulus times skirt extent equal"
     )]
     EventSkirts {
-        /// Name of body A.
         a: String,
-        /// Name of body B.
         b: String,
         /// How far A's pressure falls below zero, Pa.
         pressure_a: f64,
@@ -221,9 +165,7 @@ pub enum SimulationError {
         "the overlap of `{a}` and `{b}` changes at t = {time} s, but no vertex meets a face there and no edge an edge; the pressure of a compliant body may not be zero on its boundary"
     )]
     EventFeatures {
-        /// Name of body A.
         a: String,
-        /// Name of body B.
         b: String,
         /// Time, s.
         time: f64,
@@ -247,11 +189,8 @@ pub enum SimulationError {
         time: f64,
         /// The step, from 0.
         step: usize,
-        /// Steps of the rollout.
         steps: usize,
-        /// Tangent directions of the event's state.
         found: usize,
-        /// Those of the rollout's.
         expected: usize,
     },
 }

@@ -71,7 +71,6 @@ impl StepSchedule {
         if steps < self.steps { steps as f64 * self.time_step } else { self.until }
     }
 
-    /// All steps.
     pub(super) fn list(&self) -> Vec<StepTime> {
         (0..self.steps).map(|before| self.step(before)).collect()
     }

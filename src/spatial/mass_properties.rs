@@ -8,6 +8,7 @@ use crate::scalar::{DualArray, Scalar, lift_matrix, lift_vector, real_matrix, re
 /// Why no distribution of mass has given mass properties.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum MassPropertiesError {
     /// The mass is not a positive finite number.
     #[error("its mass is {0} kg; it must be positive and finite")]
@@ -24,9 +25,7 @@ pub enum MassPropertiesError {
         row: usize,
         /// Column of the element, from 0.
         column: usize,
-        /// The element.
         value: f64,
-        /// The element across the diagonal.
         mirror: f64,
     },
     /// The mass is to come from the geometries, but they enclose no finite volume.

@@ -7,6 +7,7 @@ use crate::multibody::ParameterError;
 /// Why a step could not be taken or differentiated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum StepError {
     /// The length of the step is not usable.
     #[error("the time step is {0} s; it must be positive and finite")]
@@ -14,7 +15,6 @@ pub enum StepError {
     /// There are fewer control values than commands of actuators.
     #[error("the step has {found} control values, but the model's actuators take {expected} commands")]
     Control {
-        /// The number of control values.
         found: usize,
         /// The number of commands, which come first among them.
         expected: usize,
@@ -37,11 +37,9 @@ pub enum StepError {
         "{tried} substeps have come through {:.3} % of the step: {limit}; or take a shorter time step", 100.0 * .part
     )]
     TooManySubsteps {
-        /// How many have been tried.
         tried: usize,
         /// The part of the step that they have come through.
         part: f64,
-        /// Why the last one was rejected.
         limit: SubstepLimit,
         /// The bodies concerned, by their indices in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
@@ -89,11 +87,9 @@ pub enum StepError {
         "the velocities after the step did not converge: after {iterations} iterations the balance of momentum is violated by {residual:.3e} of its terms, {allowed:.1e} is allowed"
     )]
     NotConverged {
-        /// Iterations taken.
         iterations: usize,
         /// What is left of the balance of momentum, relative to its terms.
         residual: f64,
-        /// What is allowed.
         allowed: f64,
         /// The bodies with the largest residual, by their indices in
         /// [`crate::multibody::Model::bodies`].
@@ -103,10 +99,7 @@ pub enum StepError {
     #[error(
         "the stages of the step did not converge in {iterations} iterations: it is too long for contact or friction in it; take shorter steps, or steps of controlled error"
     )]
-    StagesNotConverged {
-        /// Iterations taken.
-        iterations: usize,
-    },
+    StagesNotConverged { iterations: usize },
     /// The state or the forces at the start of the step are not finite.
     #[error("the state of the bodies, a force on them, or their mass matrix is not finite")]
     NotFinite {

@@ -190,7 +190,6 @@ fn a_field_takes_at_most_400_bytes_a_tetrahedron() {
     }
 }
 
-/// The bits of a patch.
 fn bits(patch: &ContactPatch) -> Vec<u64> {
     let w = &patch.wrench_on_a;
     let numbers = w.rotational.iter().chain(w.translational.iter()).chain(patch.centroid.iter());

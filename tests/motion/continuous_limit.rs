@@ -28,7 +28,6 @@ fn controlled(method: ControlledMethod, accuracy: f64) -> Integrator {
     Integrator::ErrorControlled(ErrorControlled { method, accuracy })
 }
 
-/// The state at the end.
 fn end_of(model: &Model, state: &State, integrator: Integrator, time_step: f64, until: f64) -> State {
     let settings = SimulationSettings { integrator, time_step };
     let mut last = state.clone();

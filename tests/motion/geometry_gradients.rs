@@ -152,7 +152,6 @@ fn by_duals(rollout: &Rollout<'_>, parameters: &[Parameter]) -> Vec<f64> {
     parameters.chunks(8).flat_map(of_chunk).collect()
 }
 
-/// The loss of a trajectory.
 fn loss_at_end<T: Scalar>(trajectory: &Trajectory<T>, model: &Model<T>) -> T {
     let state = trajectory.states.last().expect("the initial state at least");
     let (step, time) = (trajectory.states.len() - 1, trajectory.times.last().copied().unwrap_or(0.0));

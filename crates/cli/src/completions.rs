@@ -10,7 +10,6 @@ use super::Error;
 /// Arguments of `isobar completions`.
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArguments {
-    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -16,160 +16,78 @@ pub(crate) enum Error {
     File(#[from] FileError),
     /// Contact cannot be computed between the scene's bodies.
     #[error("{path}: bodies: {source}")]
-    Model {
-        /// The scene file.
-        path: String,
-        /// Why.
-        source: ModelError,
-    },
+    Model { path: String, source: ModelError },
     /// An argument is out of range.
     #[error("--{name}: found {found}; it must be {allowed}")]
-    Argument {
-        /// Name of the argument.
-        name: &'static str,
-        /// What was given.
-        found: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    Argument { name: &'static str, found: String, allowed: &'static str },
     /// An argument does not fit the files that it is given with.
     #[error("--{name}: found {found}; it must be {allowed}")]
-    Value {
-        /// Name of the argument.
-        name: &'static str,
-        /// What was given.
-        found: String,
-        /// What is allowed.
-        allowed: String,
-    },
+    Value { name: &'static str, found: String, allowed: String },
     /// The numbers of a contact overflow.
     #[error(
         "{path}: the contact between `{a}` and `{b}` is not finite; velocities, moduli or lengths are too large"
     )]
-    NotFinite {
-        /// The scene file.
-        path: String,
-        /// Name of the one body.
-        a: String,
-        /// Name of the other body.
-        b: String,
-    },
+    NotFinite { path: String, a: String, b: String },
     /// The simulation stopped.
     #[error("{path}: {source}")]
-    Simulation {
-        /// The scene file.
-        path: String,
-        /// Why.
-        source: Box<SimulationError>,
-    },
+    Simulation { path: String, source: Box<SimulationError> },
     /// A checkpoint cannot be gone on from.
     #[error("{path}: {message}")]
-    Checkpoint {
-        /// The problem file.
-        path: String,
-        /// Why.
-        message: String,
-    },
+    Checkpoint { path: String, message: String },
     /// An optimization did not come to its end.
     #[error("{path}: {message}")]
-    Optimization {
-        /// The problem file.
-        path: String,
-        /// Why.
-        message: String,
-    },
+    Optimization { path: String, message: String },
     /// An optimization came to an end that meets no criterion of convergence; its result is kept.
     #[error("{path}: not converged, {termination}; `{command}` shows more")]
     NotConverged {
-        /// The problem file.
         path: String,
-        /// How it ended.
         termination: String,
         /// The command that goes on, or shows why it cannot.
         command: String,
     },
     /// A fit did not come to its end.
     #[error("{path}: {message}")]
-    Fit {
-        /// The fit file.
-        path: String,
-        /// Why.
-        message: String,
-    },
+    Fit { path: String, message: String },
     /// Differences could not decide on more derivatives than may be.
     #[error(
         "{path}: {undecided} of {count} derivatives are undecided, more than {allowed} %: their notes say why; check at a start that is less sensitive, with fewer --steps, or allow more with --undecided"
     )]
     UndecidedDerivatives {
-        /// The file.
         path: String,
-        /// How many.
         undecided: usize,
-        /// Of how many.
         count: usize,
         /// How many may be, in percent.
         allowed: f64,
     },
     /// Derivatives are wrong.
     #[error("{path}: {count} derivatives are wrong")]
-    WrongDerivatives {
-        /// The scene file.
-        path: String,
-        /// How many.
-        count: usize,
-    },
+    WrongDerivatives { path: String, count: usize },
     /// The numbers of a robot's dynamics overflow.
     #[error(
         "{path}: the dynamics are not finite; masses, lengths, velocities or accelerations are too large"
     )]
-    NotFiniteModel {
-        /// The robot's file.
-        path: String,
-    },
+    NotFiniteModel { path: String },
     /// A result cannot be written to a file.
     #[error("{path}: cannot be written: {source}")]
-    Write {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    Write { path: String, source: std::io::Error },
     /// A file is of another kind than the command takes.
     #[error("{path}: is a {}, not a {}; `isobar {} {path}` takes it", found.name(), wanted.name(), command_of(*found))]
-    Kind {
-        /// The file.
-        path: String,
-        /// Its kind.
-        found: FileKind,
-        /// The kind that the command takes.
-        wanted: FileKind,
-    },
+    Kind { path: String, found: FileKind, wanted: FileKind },
     /// Arguments do not go together; what to write instead.
     #[error("{0}")]
     Usage(String),
     /// No browser shows a page.
     #[error("{path}: no browser could be started to show it: {source}")]
-    Browser {
-        /// The page.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    Browser { path: String, source: std::io::Error },
     /// A file that would be overwritten without having been asked for.
     #[error("{path}: exists already; name another file, or overwrite it with --force")]
-    Exists {
-        /// The file.
-        path: String,
-    },
+    Exists { path: String },
     /// Files that were checked are bad; each was told when it was found.
     #[error("{0} of the files are bad")]
     BadFiles(usize),
     /// An output is one of the inputs.
     #[error("{path}: the command reads this file and would overwrite it; name another one to write")]
-    OverwritesInput {
-        /// The file.
-        path: String,
-    },
+    OverwritesInput { path: String },
     /// Ctrl-C ended the command, which kept what it had come to.
     #[error("{0}")]
     Interrupted(String),

@@ -28,7 +28,6 @@ fn regular_file(path: &Path) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Prints a result as JSON.
 pub(super) fn print_json(report: &impl Serialize) -> Result<(), Error> {
     Ok(write_json(&mut io::stdout().lock(), report)?)
 }

@@ -22,7 +22,6 @@ impl Bounds {
         })
     }
 
-    /// Its corners.
     pub(super) fn corners(&self) -> [Vector3<f64>; 8] {
         std::array::from_fn(|i| {
             Vector3::from_fn(|k, _| if i >> k & 1 == 0 { self.low[k] } else { self.high[k] })

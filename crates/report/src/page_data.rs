@@ -99,7 +99,6 @@ impl PageData {
         self.array("u16", bytes.len() / 2, bytes)
     }
 
-    /// The film.
     fn film(&mut self, film: &Film) -> Value {
         let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
         let times = self.f64(&times);

@@ -75,7 +75,6 @@ const COLORS: [[u8; 3]; 6] =
 /// The colour of bodies that do not move.
 const FIXED_COLOR: [u8; 3] = [150, 150, 150];
 
-/// The bodies of a model.
 pub(super) fn film_bodies(model: &Model) -> Vec<FilmBody> {
     let body = |body: &Body| {
         let parts = body.geometries.iter().map(|geometry| part(model, geometry)).collect();

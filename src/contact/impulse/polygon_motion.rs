@@ -22,7 +22,6 @@ pub(in crate::contact) type FacePoint = (Vector3<Dual>, Dual, Dual);
 /// line in common with the plane.
 const PARALLEL: f64 = 1e-11;
 
-/// a × b.
 #[inline(always)]
 pub(in crate::contact) fn cross(a: &Vector3<f64>, b: &Vector3<f64>) -> Vector3<f64> {
     Vector3::new(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)

@@ -29,7 +29,6 @@ pub(crate) struct Fan<T> {
 /// centroid: rounding moves it by more than its width. The mean of its vertices takes its place.
 const SLIVER: f64 = 1e-9;
 
-/// (a × b)·c.
 #[inline(always)]
 fn triple_product<T: Scalar>(a: &Vector3<T>, b: &Vector3<T>, c: &Vector3<T>) -> T {
     (a.y * b.z - a.z * b.y) * c.x + (a.z * b.x - a.x * b.z) * c.y + (a.x * b.y - a.y * b.x) * c.z

@@ -60,7 +60,6 @@ impl<'a> Query<'a> {
     }
 }
 
-/// A body in a search.
 struct SearchedBody {
     /// Its modulus, Pa.
     modulus: f64,

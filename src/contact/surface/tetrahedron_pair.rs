@@ -12,7 +12,6 @@ use crate::spatial::RigidTransform;
 /// A tetrahedron of O as F sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeenTetrahedron {
-    /// Its number.
     number: u32,
     /// Its vertices in F's frame.
     corners: Corners,

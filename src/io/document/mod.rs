@@ -32,7 +32,6 @@ pub(super) struct Document {
     root: Node,
 }
 
-/// The text of a file.
 pub(super) fn read_text(path: &Path) -> Result<String, FileError> {
     input_file::read_text(path).map_err(|source| FileError::Read { path: path.to_owned(), source })
 }

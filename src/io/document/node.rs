@@ -11,7 +11,6 @@ pub(super) struct Node {
     pub value: Value,
 }
 
-/// What a value is.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// `null`, of JSON alone.

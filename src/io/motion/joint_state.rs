@@ -8,7 +8,6 @@ use crate::input_file;
 use crate::io::file_error::FileError;
 use crate::multibody::tree::{Joint, JointKind, JointState, Mechanism};
 
-/// A state file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StateFile {

@@ -260,7 +260,6 @@ struct Coordinate {
 }
 
 impl<'a> Title<'a> {
-    /// Reads a title.
     fn read(title: &'a str) -> Option<Self> {
         if title == TIME {
             return Some(Self::Time);

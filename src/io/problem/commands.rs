@@ -42,7 +42,6 @@ struct ControllerFileTable {
     model_parameters: BTreeMap<String, f64>,
 }
 
-/// Controllers, to be written.
 #[derive(Debug, Serialize)]
 struct WrittenControllers {
     controllers: Vec<ControllerTable>,

@@ -227,7 +227,6 @@ impl MemberMaker<'_> {
         Ok((EnsembleMember { name, model, initial, controllers, controls, design, residuals }, success))
     }
 
-    /// The scene of a member.
     fn scene(&self, draws: Draws, member: usize) -> Result<Scene, FileError> {
         let Self { path, document, table, nominal, varied, seed, .. } = *self;
         let mut wrong = None;

@@ -283,7 +283,6 @@ pub(in crate::io) struct CoordinateTable {
     pub coordinate: usize,
 }
 
-/// A body.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -84,7 +84,6 @@ pub(in crate::io) struct LinkShape {
     pub geometry: Geometry,
 }
 
-/// The shapes of a link.
 #[derive(Debug)]
 pub(in crate::io) struct LinkShapes {
     pub link: String,

@@ -274,7 +274,6 @@ pub(in crate::io) fn given_command(t: &CommandTable, field: &FieldPath) -> Resul
     }
 }
 
-/// A command by its knots.
 pub(in crate::io) fn knots_command(knots: &KnotsTable, field: &FieldPath) -> Result<Command, Problem> {
     let at = KnotValues { times: knots.times.clone(), values: knots.values.clone() };
     let command = Command::new(knots.interpolation.kind(), at);

@@ -9,7 +9,6 @@ use crate::io::scene::schema::{BodyTable, SceneTable};
 use crate::multibody::tree::Mechanism;
 use crate::multibody::{Body, BodyPair, check_pair_count};
 
-/// A body by its name.
 pub(in crate::io) struct BodyName {
     /// Its index in the model.
     pub index: usize,

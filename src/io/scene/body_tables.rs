@@ -175,7 +175,6 @@ fn rotation(rows: Exactly<Exactly<f64, 3>, 3>, field: &FieldPath) -> Result<Quat
     Ok(Quaternion::from_matrix(&r).normalized())
 }
 
-/// The velocity of a body.
 pub(in crate::io) fn velocity(t: &BodyTable, table: &FieldPath) -> Result<SpatialVelocity, Problem> {
     let angular =
         vector(t.angular_velocity.unwrap_or(ORIGIN), Range::Finite, &table.key("angular_velocity"))?;

@@ -337,7 +337,6 @@ impl Parts {
         Ok(())
     }
 
-    /// Adds a robot.
     fn add_robot(&mut self, robot: SceneRobot, table: &FieldPath) -> Result<(), Problem> {
         for joint in robot.joints {
             self.add_joint(joint, table.clone(), table.key("prefix"))?;

@@ -32,7 +32,6 @@ pub struct Scene {
     pub state: State,
     /// The command of each actuator.
     pub commands: Vec<Command>,
-    /// The feedback controllers.
     pub(in crate::io) feedback: SceneControllers,
     /// The method that the file asks for.
     pub solver: SolverKind,
@@ -241,7 +240,6 @@ fn replace_old_spellings(document: &mut Document) -> Vec<FileError> {
     key.into_iter().chain(kind).collect()
 }
 
-/// The scene of a file.
 fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, FileError> {
     let Content {
         model,

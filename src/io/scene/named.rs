@@ -18,7 +18,6 @@ pub(in crate::io) fn named<'a>(
     })
 }
 
-/// Names as a list.
 pub(in crate::io) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

@@ -8,7 +8,6 @@ use crate::io::robot::xml::{Element, Problem};
 use crate::multibody::tree::{JointSpring, Mimic};
 use crate::spatial::RigidTransform;
 
-/// A model.
 #[derive(Debug)]
 pub(super) struct Model {
     pub name: String,
@@ -21,7 +20,6 @@ pub(super) struct Model {
     pub placed_at: Option<usize>,
 }
 
-/// A link.
 #[derive(Debug)]
 pub(super) struct Link {
     pub name: String,
@@ -41,7 +39,6 @@ pub(super) struct Inertial {
     pub inertia: [f64; 6],
 }
 
-/// A frame.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub name: String,
@@ -60,7 +57,6 @@ pub(super) enum JointType {
     Ball,
 }
 
-/// A joint.
 #[derive(Debug)]
 pub(super) struct Joint {
     pub name: String,

@@ -26,7 +26,6 @@ pub(super) struct Shape {
 const SHAPES: [&str; 8] =
     ["box", "sphere", "cylinder", "capsule", "ellipsoid", "drake:capsule", "drake:ellipsoid", "mesh"];
 
-/// The shapes of a link.
 pub(super) fn shapes(link: &Element) -> Result<Shapes, Problem> {
     Ok(Shapes {
         collisions: link.all("collision").map(shape).collect::<Result<_, _>>()?,

@@ -8,7 +8,6 @@ use crate::io::robot::{Geometry, LinkShape, LinkShapes};
 use crate::multibody::tree::Mimic;
 use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 
-/// A robot.
 #[derive(Debug)]
 pub(super) struct Robot {
     pub name: String,
@@ -16,7 +15,6 @@ pub(super) struct Robot {
     pub joints: Vec<Joint>,
 }
 
-/// A link.
 #[derive(Debug)]
 pub(super) struct Link {
     pub inertial: Option<Inertial>,
@@ -60,7 +58,6 @@ pub(super) enum JointType {
     Spherical,
 }
 
-/// A joint.
 #[derive(Debug)]
 pub(super) struct Joint {
     pub name: String,

@@ -62,7 +62,6 @@ fn parts() -> ModelBuilder {
     }
 }
 
-/// An actuator on a body.
 fn push(body: usize) -> Actuator {
     let load = BodyLoad { body, kind: LoadKind::Torque, direction: Vector3::x(), frame: LoadFrame::World };
     Actuator::on_body("push", load, 1.0)

@@ -29,11 +29,8 @@ use crate::spatial::{SpatialForce, SpatialVelocity};
 /// of the coordinates around it (see the module's documentation).
 #[derive(Clone, Copy, Debug)]
 struct Direction<T> {
-    /// Ψ.
     psi: SpatialVelocity<T>,
-    /// Φ.
     phi: SpatialVelocity<T>,
-    /// Ω.
     omega: SpatialVelocity<T>,
     /// ∂F/∂q of all that the joint carries.
     force_by_q: SpatialForce<T>,

@@ -91,7 +91,6 @@ fn rotation_about<T: Scalar>(axis: Vector3<T>, point: &Vector3<T>) -> SpatialVel
     SpatialVelocity::new(axis, point.cross(&axis))
 }
 
-/// A translation.
 #[inline]
 fn translation_along<T: Scalar>(axis: Vector3<T>) -> SpatialVelocity<T> {
     SpatialVelocity::new(Vector3::from_element(T::from(0.0)), axis)

@@ -123,7 +123,6 @@ pub(super) fn solve_rows<T: Scalar>(
     }
 }
 
-/// x −= factor y.
 #[inline]
 fn subtract<T: Scalar>(x: &mut [T], factor: T, y: &[T]) {
     for (x, y) in x.iter_mut().zip(y) {

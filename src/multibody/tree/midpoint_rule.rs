@@ -302,7 +302,6 @@ fn momenta_and_rates<T: Scalar>(
     }
 }
 
-/// aᵀ b.
 fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -181,7 +181,6 @@ pub fn unclaimed_columns(
     Ok(UnclaimedColumns { line, names })
 }
 
-/// Opens a file.
 pub(super) fn open(path: &Path) -> Result<File, DataError> {
     input_file::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
 }

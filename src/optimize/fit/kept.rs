@@ -64,7 +64,6 @@ struct Reached {
     cost: f64,
 }
 
-/// A fit that is kept.
 #[derive(Debug)]
 pub(super) struct KeptFit<'a> {
     place: FitCheckpoint<'a>,

@@ -200,7 +200,6 @@ impl<'a> TrajectoryProblem<'a> {
         Ok(x.chunks_exact(self.ranges.len()).flat_map(|row| self.values_of_knot(row)).collect())
     }
 
-    /// The values of one knot.
     pub(super) fn values_of_knot(&self, x: &[f64]) -> impl Iterator<Item = f64> {
         x.iter().zip(&self.ranges).zip(self.lower.iter().zip(&self.upper)).map(|((&x, range), (&l, &h))| {
             let value = x * range.scale;
@@ -340,7 +339,6 @@ impl<'a> TrajectoryProblem<'a> {
         }
     }
 
-    /// The knots.
     pub(super) fn knots(&self) -> &ControlKnots {
         &self.knots
     }
@@ -350,7 +348,6 @@ impl<'a> TrajectoryProblem<'a> {
         &self.optimized
     }
 
-    /// Their ranges.
     pub(super) fn ranges(&self) -> &[ControlRange] {
         &self.ranges
     }

@@ -21,7 +21,6 @@ impl Output {
         &self.controls
     }
 
-    /// Adds a command.
     pub(super) fn add<T: Scalar>(&self, command: T, commands: &mut [T]) {
         commands.iter_mut().zip(&self.ratios).for_each(|(out, &ratio)| *out += command * ratio);
     }

@@ -87,7 +87,6 @@ fn crosses(start: &Vector3<f64>, end: &Vector3<f64>, [a, b, c]: &[Vector3<f64>; 
 /// The middle of a geometry in its frame, and how far it is from the surface, m; none of a half-space.
 type Middle = Option<(Vector3<f64>, f64)>;
 
-/// The middle of a geometry.
 fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Middle {
     let middle = match geometry {
         ContactGeometry::Compliant(field) => {

@@ -29,7 +29,6 @@ pub(super) const DIRECTIONS: usize = 4;
 /// The least impulse that an equivalent contact point is divided by, in units of the scale.
 const LEAST_IMPULSE: f64 = 1e-12;
 
-/// The law of friction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrictionLaw {
     Ellipsoid,

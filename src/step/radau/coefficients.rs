@@ -86,7 +86,6 @@ impl RadauOrder {
 pub(in crate::step) struct Coefficients {
     /// The nodes c, ascending, in parts of the step.
     pub(in crate::step) nodes: &'static [f64],
-    /// The matrix A.
     pub(in crate::step) matrix: &'static [&'static [f64]],
     /// The real eigenvalue γ of A⁻¹, if s is odd.
     pub(in crate::step) real_eigenvalue: Option<f64>,

@@ -21,9 +21,7 @@ use super::coefficients::RadauOrder;
 /// The rules of the choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::step) struct OrderSettings {
-    /// The lowest order.
     pub(in crate::step) lowest: RadauOrder,
-    /// The highest order.
     pub(in crate::step) highest: RadauOrder,
     /// The order is raised at a contraction rate up to this,
     pub(in crate::step) raise_below: f64,
@@ -54,7 +52,6 @@ impl Default for OrderSettings {
 /// What the choice remembers of earlier steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::step) struct OrderMemory {
-    /// Ψ̄.
     contraction: f64,
     /// The accepted steps since the last change.
     steps: usize,

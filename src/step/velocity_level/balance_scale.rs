@@ -37,7 +37,6 @@ struct PatchOnTree {
     weight: f64,
 }
 
-/// The load of a patch.
 #[derive(Clone, Copy, Debug)]
 struct PatchLoad {
     on: [Option<PatchOnTree>; 2],

@@ -42,7 +42,6 @@ pub(super) enum Contents {
     },
 }
 
-/// What is in a scene.
 #[derive(Debug, Serialize)]
 pub(super) struct SceneContents {
     pub bodies: usize,

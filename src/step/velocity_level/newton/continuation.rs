@@ -65,7 +65,6 @@ struct Linearization {
 struct Curve<'a> {
     newton: &'a mut Newton,
     problem: &'a mut Problem,
-    /// All of friction.
     friction: Coefficients,
     tolerance: SolverTolerance,
     /// The change of the velocities that counts as 1, by their kinetic energy.

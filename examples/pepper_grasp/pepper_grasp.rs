@@ -24,7 +24,7 @@ mod normal;
 
 use std::time::Instant;
 
-use argmin::core::{CostFunction, Gradient};
+use isobar::argmin::core::{CostFunction, Gradient};
 use isobar_report::Recorder;
 use rayon::prelude::*;
 

@@ -55,7 +55,8 @@ const LOOK: Look = Look {
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = ProblemFile::load(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/allegro_turn/problem.toml"))?;
+    let file =
+        ProblemFile::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/allegro_turn/problem.toml"))?;
     let problem = file.problem()?;
     let clock = Instant::now();
     let optimum = optimize_trajectory(&problem, &file.start, &file.settings, None, None)?;

@@ -96,7 +96,7 @@ impl Lift {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bubble_gripper");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bubble_gripper");
     let file = ProblemFile::load(folder.join("problem.toml"))?;
     println!(
         "| | holds | rise (mm) | slip (mm) | mean force while lifting (N) | mean force (N) | cost |\n|---|---|---|---|---|---|---|"
