@@ -141,19 +141,23 @@ impl Samples<'_> {
     }
 
     /// Whether differences at smaller steps than the derivative was taken at, three in a row, are far closer to a claim than
-    /// that derivative is. Where the function changes at a distance, as where a contact gains a face, differences at larger
+    /// that derivative is, be they central or those to one side. Where the function changes at a distance, as where a contact gains a face, differences at larger
     /// steps may level off at another value, and what the change does to the smallest steps may look like noise there. Only
     /// differences that noise cannot bring so close count: it is read off the smallest steps, over which slopes come to less.
     fn is_confirmed_nearby(&self, c: &Comparison) -> bool {
         let close = (c.claimed - c.difference).abs() / CLOSER;
-        let off = |k: usize| (self.central(k) - c.claimed).abs();
+        let differences: [&dyn Fn(usize) -> f64; 3] =
+            [&|k| self.central(k), &|k| self.one_sided(k)[0], &|k| self.one_sided(k)[1]];
         let smallest = self.samples.len() - 4..self.samples.len();
-        let noise = smallest.fold(0.0f64, |most, k| most.max(off(k) * self.steps[k][0]));
-        let confirms = |k: usize| {
-            let step = self.steps[k][0];
-            step < c.step && off(k) <= close && noise <= close * step
-        };
-        (2..self.samples.len()).any(|k| (k - 2..=k).all(confirms))
+        differences.into_iter().any(|difference| {
+            let off = |k: usize| (difference(k) - c.claimed).abs();
+            let noise = smallest.clone().fold(0.0f64, |most, k| most.max(off(k) * self.steps[k][0]));
+            let confirms = |k: usize| {
+                let step = self.steps[k][0];
+                step < c.step && off(k) <= close && noise <= close * step
+            };
+            (2..self.samples.len()).any(|k| (k - 2..=k).all(confirms))
+        })
     }
 
     /// Smooth, kink or jump, from how second differences fall with the step.
@@ -346,6 +350,34 @@ mod tests {
         let right = 7.640421870879964e-5;
         assert!(matches!(verdict(right), Verdict::Ok | Verdict::Noisy), "{:?}", verdict(right));
         for wrong in [0.9 * right, 1.05 * right, -right, 0.0] {
+            assert_eq!(verdict(wrong), Verdict::Wrong, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_differences_to_one_side_confirm_is_not_wrong_for_what_happens_at_a_distance_on_the_other()
+    {
+        // Of the turn of a box on a box about the axis that it does not turn about, all but 0 by symmetry.
+        let differences = [
+            [1.65534e-10, 1.51665e-10],
+            [1.66822e-10, 1.50635e-10],
+            [1.67242e-10, 1.50907e-10],
+            [1.67308e-10, 1.52928e-10],
+            [1.67211e-10, 1.59547e-10],
+            [1.67178e-10, 1.66730e-10],
+            [1.67912e-10, 1.65803e-10],
+            [1.60736e-10, 1.75576e-10],
+            [1.34868e-10, 1.64131e-10],
+            [1.21654e-10, 1.51490e-10],
+            [2.33495e-10, 1.80278e-10],
+            [4.64168e-10, -1.97609e-11],
+            [1.19236e-9, -2.91960e-9],
+            [-5.40515e-9, 3.82666e-9],
+            [-2.33501e-8, 1.48636e-8],
+        ];
+        let verdict = |claimed| judged(1e-2, &differences, 1e-17, claimed);
+        assert_eq!(verdict(1.6723e-10), Verdict::Noisy);
+        for wrong in [1.75e-10, 1.4e-10, -1.6723e-10, 0.0] {
             assert_eq!(verdict(wrong), Verdict::Wrong, "{wrong}");
         }
     }

@@ -61,6 +61,7 @@ fn estimates(report: &FitReport) -> Table {
     };
     Table {
         title: "Estimates".to_owned(),
+        is_result: true,
         columns: [
             "parameter",
             "value",
@@ -96,6 +97,7 @@ fn residuals(report: &FitReport) -> Table {
     };
     Table {
         title: "Residuals over standard deviations".to_owned(),
+        is_result: false,
         columns: [
             "measurement",
             "quantity",
@@ -124,6 +126,7 @@ fn starts(report: &FitReport) -> Table {
     };
     Table {
         title: "Starts".to_owned(),
+        is_result: false,
         columns: ["start", "cost", "best optimum", "iterations", "end"].map(str::to_owned).to_vec(),
         rows: report.fit.starts.iter().enumerate().map(row).collect(),
     }
@@ -144,6 +147,7 @@ fn errors(report: &FitReport) -> Table {
     });
     Table {
         title: "Root mean square errors".to_owned(),
+        is_result: false,
         columns: ["measurement", "quantity", "start values", "fitted"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

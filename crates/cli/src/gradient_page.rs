@@ -22,39 +22,48 @@ pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport, tolerance:
     };
     let more = [["derivatives", &counts.join(", ")], ["figures", &drawn], ["command", &command_line()]];
     let about = about("checked", file, more.map(|line| line.map(str::to_owned)));
-    let rows = verdicts.iter().flat_map(|verdict| {
-        report.rows.iter().filter(|row| row.comparison.verdict == *verdict).map(|row| {
-            let c = &row.comparison;
-            vec![
-                row.name(),
-                row.parameter.clone(),
-                format!("{:.6e}", c.claimed),
-                format!("{:.6e}", c.difference),
-                format!("{:.1e}", c.relative_error),
-                c.verdict.as_str().to_owned(),
-                c.note.clone(),
-            ]
-        })
-    });
-    let columns =
-        ["derivative of", "with respect to", "value", "difference", "relative error", "verdict", "note"];
-    let table = Table {
-        title: "Derivatives".to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    };
+    let mut rows: Vec<_> = verdicts.iter().flat_map(|&verdict| rows_of(report, verdict)).collect();
     let mut page = page(file, about, None);
     if report.count(Verdict::Wrong) > 0 {
         let count = report.count(Verdict::Wrong);
         page.warnings.push(format!("{count} derivatives are wrong."));
     }
     page.charts = doubtful.into_iter().take(shown).map(|row| chart(row, tolerance)).collect();
+    // What is wrong comes first, and in full; of what is doubtful the charts show some.
+    let wrong = rows_of(report, Verdict::Wrong).count();
+    if wrong > 0 {
+        let rest = rows.split_off(wrong);
+        page.tables.push(derivatives("Wrong derivatives", true, rows));
+        rows = rest;
+    }
     page.tables.push(legend());
-    page.tables.push(table);
+    page.tables.push(derivatives(if wrong > 0 { "Other derivatives" } else { "Derivatives" }, false, rows));
     if !report.ways.is_empty() {
         page.tables.push(ways(report));
     }
     page
+}
+
+/// The rows of the derivatives with a verdict.
+fn rows_of(report: &GradientReport, verdict: Verdict) -> impl Iterator<Item = Vec<String>> {
+    report.rows.iter().filter(move |row| row.comparison.verdict == verdict).map(|row| {
+        let c = &row.comparison;
+        vec![
+            row.name(),
+            row.parameter.clone(),
+            format!("{:.6e}", c.claimed),
+            format!("{:.6e}", c.difference),
+            format!("{:.1e}", c.relative_error),
+            c.verdict.as_str().to_owned(),
+            c.note.clone(),
+        ]
+    })
+}
+
+fn derivatives(title: &str, is_result: bool, rows: Vec<Vec<String>>) -> Table {
+    let columns =
+        ["derivative of", "with respect to", "value", "difference", "relative error", "verdict", "note"];
+    Table { title: title.to_owned(), is_result, columns: columns.map(str::to_owned).to_vec(), rows }
 }
 
 /// What verdicts mean.
@@ -64,6 +73,7 @@ fn legend() -> Table {
     };
     Table {
         title: "Verdicts".to_owned(),
+        is_result: false,
         columns: ["verdict", "means", "do"].map(str::to_owned).to_vec(),
         rows: ADVICE.iter().map(row).collect(),
     }
@@ -79,6 +89,7 @@ fn ways(report: &GradientReport) -> Table {
     let columns = ["way", "compared", "disagree", "worst, of the largest sensitivity", "where"];
     Table {
         title: "Other ways, against these".to_owned(),
+        is_result: false,
         columns: columns.map(str::to_owned).to_vec(),
         rows: report.ways.iter().map(row).collect(),
     }

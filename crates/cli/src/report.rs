@@ -171,7 +171,8 @@ fn of_scene(arguments: &ReportArguments, trajectory: &Path, outputs: &[PathBuf])
     let recording = recording(&scene, trajectory, arguments.every)?;
     let of_file = ["trajectory".to_owned(), trajectory.display().to_string()];
     let about = about("scene", &scene.path, [of_file, ["command".to_owned(), command_line()]]);
-    write_recordings(outputs, &page(&scene.path, about, Some(&recording)), &recording)?;
+    let page = Page { warnings: scene.warnings.clone(), ..page(&scene.path, about, Some(&recording)) };
+    write_recordings(outputs, &page, &recording)?;
     Ok(recording.film.frames.len())
 }
 
@@ -182,7 +183,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     print_warnings(&file.scene.warnings);
     let result_file = folder.join("result.json");
     let result: OptimizationResult = read_json(&result_file)?;
-    let mut warnings = Vec::new();
+    let mut warnings = file.scene.warnings.clone();
     if result.problem != file.digest() {
         let problem = run.problem.display();
         let told = format!(
@@ -213,6 +214,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
         None => "what the optimization found".to_owned(),
         Some(number) => format!("after iteration {number}"),
     };
+    let start = start_motion(&file).map(|motion| recorded(&file.scene, &motion, &[], arguments.every));
     let more = [
         ["scene", &file.scene.path.display().to_string()],
         ["motion", &shown],
@@ -221,6 +223,9 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     ];
     let about = about("problem", &run.problem, more.map(|line| line.map(str::to_owned)));
     let page = Page {
+        beside: start
+            .as_ref()
+            .map(|start| (start, [if arguments.iteration.is_some() { &shown } else { "found" }, "start"])),
         charts: charts(&file, &result)?,
         tables: tables(&result),
         warnings,
@@ -228,6 +233,21 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     };
     write_recordings(outputs, &page, &recording)?;
     Ok(recording.film.frames.len())
+}
+
+/// The motion that the optimization began from; of an ensemble that of its first member. `None` where it cannot be
+/// simulated.
+fn start_motion(file: &ProblemFile) -> Option<Trajectory> {
+    match &file.ensemble {
+        Some(ensemble) => {
+            let start = ensemble.task.variables.from_values(&ensemble.start);
+            Some(ensemble.problem().motion(&start, 0).ok()?.trajectory)
+        }
+        None => {
+            let problem = problem(file).ok()?;
+            problem.trajectory(&problem.variables(&file.start).ok()?).ok()
+        }
+    }
 }
 
 /// The motion of a trajectory file.
@@ -330,6 +350,7 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>,
 fn tables(result: &OptimizationResult) -> Vec<Table> {
     let table = |title: &str, first: &str, rows: Vec<Vec<String>>| Table {
         title: title.to_owned(),
+        is_result: true,
         columns: [first, "start", "end"].map(str::to_owned).to_vec(),
         rows,
     };

@@ -57,7 +57,8 @@ impl Run {
                 problem.display()
             )));
         }
-        Ok(Self { problem, ..run })
+        // From here it may be reached by a shorter way than over the folder.
+        Ok(Self { problem: way(Path::new("."), &problem).unwrap_or(problem), ..run })
     }
 }
 

@@ -125,7 +125,8 @@ fn record(
     let about =
         about("scene", &scene.path, [["solver".to_owned(), step], ["command".to_owned(), command_line()]]);
     let mut page = page(&scene.path, about, Some(recording));
-    page.warnings = warnings.iter().map(ToString::to_string).collect();
+    page.warnings.clone_from(&scene.warnings);
+    page.warnings.extend(warnings.iter().map(ToString::to_string));
     write_recordings(&arguments.record, &page, recording)
 }
 

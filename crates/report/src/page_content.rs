@@ -13,6 +13,8 @@ pub struct Page<'a> {
     pub warnings: Vec<String>,
     /// A film, with its plots.
     pub recording: Option<&'a Recording>,
+    /// Another film that is shown beside it, with the names of both, as in `[found, start]`.
+    pub beside: Option<(&'a Recording, [&'a str; 2])>,
     /// Other plots.
     pub charts: Vec<Chart>,
     /// Tables.
@@ -73,6 +75,8 @@ pub enum CurveMode {
 pub struct Table {
     /// Its title.
     pub title: String,
+    /// Whether it is what one opens the page for: it then comes first.
+    pub is_result: bool,
     /// The titles of its columns.
     pub columns: Vec<String>,
     /// Its rows, with a text for each column.

@@ -45,20 +45,26 @@ impl PageData {
     /// The data of a page as text.
     pub fn encode(page: &Page) -> io::Result<String> {
         let mut data = Self::default();
-        let film = page.recording.map(|recording| &recording.film).filter(|film| !film.frames.is_empty());
-        let film = film.map(|film| data.film(film));
+        let (beside, names) = page.beside.map_or((None, [""; 2]), |(other, names)| (Some(other), names));
+        let films = page.recording.into_iter().chain(beside).map(|recording| &recording.film).zip(names);
+        let films: Vec<Value> = films
+            .filter(|(film, _)| !film.frames.is_empty())
+            .map(|(film, name)| data.film(film, name))
+            .collect();
         let of_film = page.recording.map(|recording| charts(&recording.plots)).unwrap_or_default();
         let plots: Vec<Value> = of_film.iter().chain(&page.charts).map(|chart| data.chart(chart)).collect();
         let tables: Vec<Value> = page
             .tables
             .iter()
-            .map(|Table { title, columns, rows }| json!({"title": title, "columns": columns, "rows": rows}))
+            .map(|Table { title, is_result, columns, rows }| {
+                json!({"title": title, "is_result": is_result, "columns": columns, "rows": rows})
+            })
             .collect();
         let header = json!({
             "title": page.title,
             "about": page.about,
             "warnings": page.warnings,
-            "film": film,
+            "films": films,
             "plots": plots,
             "tables": tables,
         });
@@ -99,7 +105,7 @@ impl PageData {
         self.array("u16", bytes.len() / 2, bytes)
     }
 
-    fn film(&mut self, film: &Film) -> Value {
+    fn film(&mut self, film: &Film, name: &str) -> Value {
         let times: Vec<f64> = film.frames.iter().map(|frame| frame.time).collect();
         let times = self.f64(&times);
         // Links without a part are not seen.
@@ -107,6 +113,7 @@ impl PageData {
         let bodies: Vec<Value> = seen.map(|index| self.body(film, index)).collect();
         let wrenches: Vec<Value> = (0..film.pairs.len()).filter_map(|pair| self.wrench(film, pair)).collect();
         json!({
+            "name": name,
             "times": times,
             "bounds": corners(film.bounds().as_ref()),
             "bodies": bodies,

@@ -4,14 +4,15 @@ const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2];
 const COMFORTABLE_SECONDS = 10;
 const HASH_ROUNDING = 1e-6; // s; the address carries the time in whole microseconds
 
-/** Keeps the film's time, and draws the view and the cursors when it changes. */
+/** Keeps the time of the films, and draws the views and the cursors when it changes. */
 class Player {
-  constructor(film, view, plots) {
-    this.film = film;
-    this.view = view;
+  constructor(films, views, plots) {
+    this.film = films[0];
+    this.views = views;
     this.plots = plots;
-    this.start = film.times[0];
-    this.end = film.times[film.times.length - 1];
+    this.start = this.film.times[0];
+    this.end = Math.max(...films.map(({ times }) => times[times.length - 1]));
+    this.hasMoved = false;
     this.time = this.start;
     this.frame = 0;
     this.playing = false;
@@ -26,7 +27,7 @@ class Player {
     const slider = element("slider");
     slider.min = this.start;
     slider.max = this.end;
-    slider.addEventListener("input", () => { this.setPlaying(false); this.goTo(Number(slider.value)); });
+    slider.addEventListener("input", () => { this.hasMoved = true; this.setPlaying(false); this.goTo(Number(slider.value)); });
     slider.addEventListener("change", () => this.writeHash());
     const speed = element("speed");
     speed.append(...SPEEDS.map((value) => new Option(`${value}\u00d7`, value, false, value === this.speed)));
@@ -34,7 +35,7 @@ class Player {
     element("play").addEventListener("click", () => this.togglePlaying());
     element("step-back").addEventListener("click", () => this.step(-1));
     element("step-forward").addEventListener("click", () => this.step(1));
-    element("reset-view").addEventListener("click", () => this.view?.resetCamera());
+    element("reset-view").addEventListener("click", () => this.views.forEach((view) => view.resetCamera()));
     document.addEventListener("keydown", (event) => this.handleKey(event));
     window.addEventListener("hashchange", () => { this.setPlaying(false); this.goTo(this.timeInHash() ?? this.time); });
   }
@@ -50,6 +51,13 @@ class Player {
     event.preventDefault();
   }
 
+  /** Opens at the time in the address, or where bodies first touch. */
+  open() {
+    const asked = this.timeInHash();
+    this.hasMoved = asked !== null;
+    return this.goTo(asked ?? firstContact(this.film));
+  }
+
   goTo(time) {
     this.time = Math.min(Math.max(time, this.start), this.end);
     this.frame = indexAtOrBefore(this.film.times, this.time);
@@ -58,6 +66,7 @@ class Player {
 
   /** Goes to a time that the user chose. */
   moveTo(time) {
+    this.hasMoved = true;
     this.setPlaying(false);
     this.goTo(time);
     this.writeHash();
@@ -79,9 +88,10 @@ class Player {
     while (this.isStale) {
       this.isStale = false;
       const { frame, time } = this;
+      showForces(this.film, frame);
       this.showTimeText();
       this.plots.setTime(time);
-      await this.view?.show(frame);
+      for (const view of this.views) await view.show(indexAtOrBefore(view.film.times, time));
       document.documentElement.dataset.frame = String(frame);
     }
   }
@@ -103,14 +113,15 @@ class Player {
     this.setPlaying(true);
     this.round += 1;
     const { round } = this;
-    if (this.time >= this.end) this.time = this.start;
+    if (this.time >= this.end || !this.hasMoved) this.time = this.start;
+    this.hasMoved = true;
     let before = await nextAnimationFrame();
     // A pause and another start within one frame must not leave two of these loops.
     while (this.playing && round === this.round) {
       const now = await nextAnimationFrame();
       const time = this.time + ((now - before) / 1000) * this.speed;
       before = now;
-      if (this.view?.isHeld) continue;
+      if (this.views.some((view) => view.isHeld)) continue;
       if (this.playing) await this.goTo(time);
       if (this.time >= this.end) this.moveTo(this.end);
     }
@@ -142,7 +153,8 @@ function comfortableSpeed(seconds) {
   return SPEEDS.reduce((best, speed) => (mismatch(speed) < mismatch(best) ? speed : best), 1);
 }
 
-function addToggles(view, film, redraw) {
+function addToggles(views, film, redraw) {
+  const [view] = views;
   const hasTwins = view.pieces.some((piece) => piece.hasTwin);
   const choices = [
     ["bodies", "bodies", film.bodies.length > 0],
@@ -154,24 +166,34 @@ function addToggles(view, film, redraw) {
   for (const [name, label, isUseful] of choices) {
     if (!isUseful) continue;
     const box = createElement("input", { type: "checkbox", checked: view.shown[name] });
-    box.addEventListener("change", () => { view.shown[name] = box.checked; redraw(); });
+    box.addEventListener("change", () => { views.forEach(({ shown }) => { shown[name] = box.checked; }); redraw(); });
     element("toggles").append(createElement("label", { className: "choice" }, [box, label]));
   }
 }
 
-function addLegend(view, film, redraw) {
+function addLegend(views, film, redraw) {
   for (const { name, color } of film.bodies) {
     const button = createElement("button", { type: "button", textContent: name });
     button.style.setProperty("--swatch", color);
     button.setAttribute("aria-pressed", "true");
     button.addEventListener("click", () => {
-      const wasHidden = view.hiddenBodies.delete(name);
-      if (!wasHidden) view.hiddenBodies.add(name);
+      const wasHidden = views[0].hiddenBodies.has(name);
+      views.forEach(({ hiddenBodies }) => (wasHidden ? hiddenBodies.delete(name) : hiddenBodies.add(name)));
       button.setAttribute("aria-pressed", String(wasHidden));
       redraw();
     });
     element("legend").append(button);
   }
+}
+
+/** The forces at a frame in numbers, beside their arrows. */
+function showForces(film, frame) {
+  const shown = film.wrenches.flatMap((wrench) => {
+    const { point, force } = forceAt(wrench, frame);
+    return point.every(Number.isFinite) ? [`${wrench.b} on ${wrench.a} ${Number(Math.hypot(...force).toPrecision(3))} N`] : [];
+  });
+  element("forces-now").hidden = film.wrenches.length === 0;
+  element("forces-now").textContent = shown.length > 0 ? `Forces: ${shown.join(", ")}` : "Forces: none";
 }
 
 function showForceScale(view) {

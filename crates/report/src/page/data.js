@@ -2,6 +2,9 @@
 
 const element = (id) => document.getElementById(id);
 
+/** A colour of the style sheet. */
+const paint = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
 const nextAnimationFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
 function createElement(name, properties = {}, children = []) {

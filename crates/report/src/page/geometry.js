@@ -178,20 +178,66 @@ function* actingForces(film) {
   }
 }
 
-/** Metres of arrow for each newton: the largest force of the film spans a fifth of the scene. */
-function arrowScale(film) {
-  let largest = 0;
-  for (const { force } of actingForces(film)) largest = Math.max(largest, Math.hypot(...force));
-  return largest > 0 ? (0.2 * largestExtent(film.bounds)) / largest : 0;
+/**
+ * What all views of a page have in common. A fifth of the scene is a force, and the end of the colours a pressure,
+ * that is exceeded in a tenth of the frames in contact alone: what lasts is seen, and an impact goes beyond it.
+ */
+function commonScales(films) {
+  const size = 0.2 * Math.max(...films.map(({ bounds }) => largestExtent(bounds)));
+  const force = lasting(films.flatMap((film) => frameMaxima(film, largestForce)));
+  const pressure = lasting(films.filter(({ patches }) => patches).flatMap(({ patches }) => largestPressures(patches)));
+  return { metresPerNewton: force > 0 ? size / force : 0, longest: 1.5 * size, pressure };
+}
+
+/** The value that nine tenths of the positive values do not exceed; 0 without any. */
+function lasting(values) {
+  const sorted = values.filter((value) => value > 0).sort((a, b) => a - b);
+  return sorted.length > 0 ? sorted[Math.ceil(0.9 * sorted.length) - 1] : 0;
+}
+
+const frameMaxima = (film, largest) => Array.from(film.times, (_, frame) => largest(film, frame));
+
+function largestForce(film, frame) {
+  const acting = film.wrenches.map((wrench) => forceAt(wrench, frame)).filter(({ point }) => point.every(Number.isFinite));
+  return Math.max(0, ...acting.map(({ force }) => Math.hypot(...force)));
+}
+
+/** The largest pressure of each frame that has contact surfaces. */
+function largestPressures({ lengths, first_polygon: firstPolygon, pressures, max_pressure: maxPressure }) {
+  const largest = [];
+  let vertex = 0;
+  for (let frame = 0; frame + 1 < firstPolygon.length; frame += 1) {
+    let most = 0;
+    for (let polygon = firstPolygon[frame]; polygon < firstPolygon[frame + 1]; polygon += 1) {
+      for (const end = vertex + lengths[polygon]; vertex < end; vertex += 1) most = Math.max(most, pressures[vertex]);
+    }
+    largest.push((most / 65535) * maxPressure);
+  }
+  return largest;
+}
+
+/** The time of the first frame with half of the force that lasts; the first of all without one. */
+function firstContact(film) {
+  const wanted = 0.5 * lasting(frameMaxima(film, largestForce));
+  const frame = wanted > 0 ? film.times.findIndex((_, index) => largestForce(film, index) >= wanted) : 0;
+  return film.times[Math.max(frame, 0)];
+}
+
+/** The arrow of a force, m; one that would be too long is cut. */
+function arrowOf(force, { metresPerNewton, longest }) {
+  const length = metresPerNewton * Math.hypot(...force);
+  const scale = metresPerNewton * Math.min(1, longest / length || 0);
+  return force.map((value) => value * scale);
 }
 
 /** Fixed axis ranges that hold the bodies and all arrows of the film, with a margin. */
-function sceneRanges(film, metresPerNewton) {
+function sceneRanges(film, metresPerNewton, longest) {
   const low = [...film.bounds[0]];
   const high = [...film.bounds[1]];
   for (const { point, force } of actingForces(film)) {
+    const arrow = arrowOf(force, { metresPerNewton, longest });
     for (let axis = 0; axis < 3; axis += 1) {
-      const tip = point[axis] + force[axis] * metresPerNewton;
+      const tip = point[axis] + arrow[axis];
       low[axis] = Math.min(low[axis], tip);
       high[axis] = Math.max(high[axis], tip);
     }

@@ -1,6 +1,9 @@
 // The plots, with their common time axis and cursor.
 
-const COLORS = ["#1f5fa8", "#d1662a", "#3a8f4f", "#a43b6b", "#7a6bb0", "#8a6d3b", "#3a9aa8", "#6b7280"];
+const IS_DARK = window.matchMedia("(prefers-color-scheme: dark)").matches;
+const COLORS = IS_DARK
+  ? ["#6aa9ee", "#f0925a", "#6cc483", "#e07aa8", "#ab9ee0", "#c7a66b", "#6ccbd8", "#a3acb9"]
+  : ["#1f5fa8", "#d1662a", "#3a8f4f", "#a43b6b", "#7a6bb0", "#8a6d3b", "#3a9aa8", "#6b7280"];
 
 class PlotColumn {
   constructor(plots, film, container) {
@@ -43,14 +46,18 @@ class PlotColumn {
   }
 
   async drawPlot(place, plot) {
+    const dashes = dashesOf(plot.series);
     const traces = plot.series.flatMap((series, index) => {
-      return seriesTraces(series, this.bodyColors.get(series.name) ?? COLORS[(series.color ?? index) % COLORS.length]);
+      const color = this.bodyColors.get(series.name) ?? COLORS[(series.color ?? index) % COLORS.length];
+      return seriesTraces(series, color, dashes[index]);
     });
     const layout = plotLayout(plot, traces);
     if (plot.time) layout.xaxis.range = [...this.range];
     await Plotly.newPlot(place, traces, layout, {
       displaylogo: false,
       responsive: true,
+      // It would lie over the title of a narrow plot.
+      displayModeBar: place.clientWidth < 500 ? false : "hover",
       doubleClick: "autosize",
       modeBarButtonsToRemove: ["select2d", "lasso2d"],
     });
@@ -108,10 +115,10 @@ function timeRange(plots, film) {
 }
 
 /** The traces of one series: its band first, so that the line lies over it. */
-function seriesTraces(series, color) {
+function seriesTraces(series, color, dash) {
   const { name, x, y, mode, low, high } = series;
   const isMarkers = mode === "markers";
-  const line = { color, width: 1.6, shape: mode === "steps" ? "hv" : "linear" };
+  const line = { color, dash, width: 1.6, shape: mode === "steps" ? "hv" : "linear" };
   const main = { type: "scatter", name, x, y, line, mode: isMarkers ? "markers" : "lines", legendgroup: name };
   if (isMarkers) main.marker = { color, size: 6 };
   if (!low || !high) return [main];
@@ -124,15 +131,31 @@ function seriesTraces(series, color) {
   return [{ ...edge, y: low }, { ...edge, y: high, fill: "tonexty", fillcolor: `${color}30` }, main];
 }
 
+/** Solid lines, but where one lies on an earlier one, of which it leaves parts to be seen. */
+function dashesOf(all) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { y } of all) {
+    for (const value of y) [low, high] = [Math.min(low, value || 0), Math.max(high, value || 0)];
+  }
+  const areClose = (a, b) => !(Math.abs(a - b) > 0.01 * (high - low));
+  const covers = (a, b) => a.mode === b.mode && a.y.length === b.y.length && a.y.every((value, k) => areClose(value, b.y[k]));
+  return all.map((series, index) => {
+    const count = all.slice(0, index).filter((earlier) => covers(earlier, series)).length;
+    return ["solid", "6px,6px", "2px,6px"][Math.min(count, 2)];
+  });
+}
+
 function plotLayout(plot, traces) {
   const more = 18 * (plot.title.split("<br>").length - 1); // height of the title's further lines
+  const hasLegend = traces.filter((trace) => trace.showlegend !== false).length > 1;
   const axis = (text) => ({
     title: { text, font: { size: 12 }, standoff: 6 },
     automargin: true,
-    gridcolor: "#e6eaef",
-    zerolinecolor: "#c9d0d8",
-    linecolor: "#9aa4b1",
-    tickcolor: "#9aa4b1",
+    gridcolor: paint("--grid"),
+    zerolinecolor: paint("--line"),
+    linecolor: paint("--edge"),
+    tickcolor: paint("--edge"),
     showline: true,
     ticks: "outside",
     ticklen: 4,
@@ -148,14 +171,17 @@ function plotLayout(plot, traces) {
       yanchor: "top",
       pad: { t: 8 + more },
     },
-    font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: "#1c2430" },
+    font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: paint("--ink") },
+    paper_bgcolor: "transparent",
+    plot_bgcolor: "transparent",
     margin: { l: 74, r: 24, t: 34 + 2 * more, b: 60 },
     xaxis: { ...axis(plot.x), ...(plot.log_x ? { type: "log", exponentformat: "e" } : {}) },
     yaxis: { ...axis(plot.y), type: plot.log_y ? "log" : "linear", exponentformat: "e" },
-    showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
-    legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom", font: { size: 11 } },
+    showlegend: hasLegend,
+    // Below the plot, where it has all of the width and no title.
+    legend: { orientation: "h", x: 0, xanchor: "left", y: -0.28, yanchor: "top", font: { size: 11 } },
     hovermode: plot.time ? "x unified" : "closest",
-    hoverlabel: { font: { size: 11 } },
-    modebar: { bgcolor: "transparent" }, // it may lie over the legend
+    hoverlabel: { font: { size: 11 }, bgcolor: paint("--paper"), bordercolor: paint("--line") },
+    modebar: { bgcolor: "transparent" },
   };
 }

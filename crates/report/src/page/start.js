@@ -22,11 +22,16 @@ function createTable({ title, columns, rows }) {
   ]);
 }
 
+/** Tables of results stand above all else, the others below the plots. */
 function showTables(tables) {
-  element("tables").hidden = tables.length === 0;
   const inFrame = (table) => createElement("div", { className: "table-frame" }, [createTable(table)]);
-  element("tables").append(...tables.map(inFrame));
+  for (const [place, shown] of [["results", tables.filter(isResult)], ["tables", tables.filter((t) => !isResult(t))]]) {
+    element(place).hidden = shown.length === 0;
+    element(place).append(...shown.map(inFrame));
+  }
 }
+
+const isResult = (table) => table.is_result;
 
 function showAbout(about) {
   element("about").append(...about.map(([label, value]) => createElement("div", {}, [
@@ -40,28 +45,40 @@ function showWarnings(warnings) {
   element("warnings").append(createElement("ul", {}, warnings.map((text) => createElement("li", { textContent: text }))));
 }
 
-/** The 3-D view, or null with a word on the page where the browser cannot draw it. */
-function createView(film) {
-  if (hasWebGL()) return new SceneView(film, element("scene"));
-  element("film").classList.add("without-view");
-  reportProblem("The three-dimensional view needs WebGL, which this browser does not offer. All else is shown.", "no WebGL");
-  return null;
+/** The three-dimensional views; none, with a word on the page, where the browser cannot draw them. */
+function createViews(films, scales) {
+  if (!hasWebGL()) {
+    element("film").classList.add("without-view");
+    reportProblem("The three-dimensional view needs WebGL, which this browser does not offer. All else is shown.", "no WebGL");
+    return [];
+  }
+  // All places before the first view, since they share the width.
+  const places = films.map((film) => {
+    const scene = createElement("div", { className: "scene" });
+    scene.setAttribute("role", "figure");
+    scene.setAttribute("aria-label", `Three-dimensional view: ${film.name}`);
+    const name = films.length > 1 ? [createElement("p", { className: "view-name", textContent: film.name })] : [];
+    element("views").append(createElement("div", { className: "named-view" }, [...name, scene]));
+    return scene;
+  });
+  return films.map((film, index) => new SceneView(film, places[index], scales));
 }
 
-/** Sets up view and controls; resolves when the first frame is drawn. */
-function startFilm(film, plots) {
-  film.wrenches ??= [];
-  if (!film.patches?.max_pressure) film.patches = null; // no contact in the whole film
-  const view = createView(film);
-  const redraw = () => player.redraw();
-  if (view) {
-    // Before the first frame, since these take room from the view.
-    addToggles(view, film, redraw);
-    addLegend(view, film, redraw);
-    showForceScale(view);
+/** Sets up views and controls; resolves when the first frame is drawn. The first film has the plots. */
+function startFilms(films, plots) {
+  for (const film of films) {
+    if (!film.patches?.max_pressure) film.patches = null; // no contact in the whole film
   }
-  const player = new Player(film, view, plots);
-  return player.goTo(player.timeInHash() ?? player.start);
+  const views = createViews(films, commonScales(films));
+  const redraw = () => player.redraw();
+  if (views.length > 0) {
+    // Before the first frame, since these take room from the views.
+    addToggles(views, films[0], redraw);
+    addLegend(views, films[0], redraw);
+    showForceScale(views[0]);
+  }
+  const player = new Player(films, views, plots);
+  return player.open();
 }
 
 /** Tells the style sheet what lies above the film, so that its controls are in sight on opening. */
@@ -71,17 +88,17 @@ function leaveRoomAboveFilm() {
 
 async function start() {
   element("title").textContent = document.title;
-  const { about = [], warnings = [], film = null, plots = [], tables = [] } = await readRun();
+  const { about = [], warnings = [], films = [], plots = [], tables = [] } = await readRun();
   showAbout(about);
   showWarnings(warnings);
   showTables(tables);
-  element("film").hidden = film === null;
+  element("film").hidden = films.length === 0;
   element("plots").hidden = plots.length === 0;
   const hasFigures = plots.length + tables.length > 0;
   leaveRoomAboveFilm();
-  element("main").classList.add(film ? "with-film" : "without-film", hasFigures ? "with-figures" : "without-figures");
-  const column = new PlotColumn(plots, film, element("plots"));
-  if (film) await startFilm(film, column);
+  element("main").classList.add(films.length > 0 ? "with-film" : "without-film", hasFigures ? "with-figures" : "without-figures");
+  const column = new PlotColumn(plots, films[0] ?? null, element("plots"));
+  if (films.length > 0) await startFilms(films, column);
   await column.drawSeen();
   await nextAnimationFrame();
   document.documentElement.dataset.frame ??= "0";
@@ -90,6 +107,8 @@ async function start() {
 
 const reportError = (message) => reportProblem(`Something on this page went wrong: ${message}.`, message);
 window.addEventListener("error", (event) => reportError(event.message));
+// What is drawn has the colours that it was begun with.
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
 window.addEventListener("unhandledrejection", ({ reason }) => reportError(reason?.message ?? String(reason)));
 
 start();

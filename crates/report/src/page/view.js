@@ -21,21 +21,22 @@ function hasWebGL() {
 }
 
 class SceneView {
-  constructor(film, container) {
+  constructor(film, container, { metresPerNewton, longest, pressure }) {
     this.film = film;
     this.container = container;
     this.dataRevision = 0;
     this.heldUntil = 0;
-    this.metresPerNewton = arrowScale(film);
+    this.metresPerNewton = metresPerNewton;
+    this.longest = longest;
     this.arrows = new ArrowSurface(film.wrenches.length, 0.045 * largestExtent(film.bounds));
     this.patchSurface = film.patches ? new PatchSurface(film.patches) : null;
     this.shown = { bodies: true, patches: true, forces: true, seeThrough: film.patches !== null, visualParts: true };
     this.hiddenBodies = new Set();
     this.pieces = film.bodies.flatMap(bodyPieces);
-    this.patchTrace = this.patchSurface && patchTrace(film.patches);
+    this.patchTrace = this.patchSurface && patchTrace(pressure);
     this.forceTrace = forceTrace(this.arrows);
     this.traces = [...this.pieces.map((piece) => piece.trace), this.patchTrace, this.forceTrace].filter(Boolean);
-    this.layout = sceneLayout(sceneRanges(film, this.metresPerNewton));
+    this.layout = sceneLayout(sceneRanges(film, metresPerNewton, longest), firstCamera(container));
     for (const piece of this.pieces) placeVertices(piece.vertices, piece.poses, 0, piece.trace);
     this.waitForCamera();
   }
@@ -48,7 +49,7 @@ class SceneView {
     if (this.patchTrace) Object.assign(this.patchTrace, this.patchSurface.arraysAt(frame));
     this.film.wrenches.forEach((wrench, arrow) => {
       const { point, force } = forceAt(wrench, frame);
-      this.arrows.place(arrow, point, force.map((value) => value * this.metresPerNewton));
+      this.arrows.place(arrow, point, arrowOf(force, this));
     });
     this.applyChoices();
     await this.draw();
@@ -97,7 +98,7 @@ class SceneView {
   }
 
   resetCamera() {
-    return Plotly.relayout(this.container, { "scene.camera": structuredClone(FIRST_CAMERA) });
+    return Plotly.relayout(this.container, { "scene.camera": firstCamera(this.container) });
   }
 }
 
@@ -147,23 +148,26 @@ function bodyTrace({ name, color }, isHalfSpace, points, corners) {
   };
 }
 
-function patchTrace(patches) {
+function patchTrace(pressure) {
   return {
     type: "mesh3d",
     name: "pressure",
     intensitymode: "vertex",
     colorscale: "Viridis",
     cmin: 0,
-    cmax: patches.max_pressure,
+    cmax: pressure,
     lighting: FLAT_LIGHTING,
     hoverinfo: "skip",
     colorbar: {
-      title: { text: "pressure, Pa", side: "right" },
+      title: { text: "pressure, Pa", side: "top" },
+      orientation: "h",
+      tickfont: { color: paint("--ink") },
       tickformat: "~s",
-      thickness: 12,
-      len: 0.6,
-      x: 1,
-      xpad: 4,
+      thickness: 10,
+      len: 0.7,
+      y: 0.02,
+      ypad: 0,
+      yanchor: "bottom",
       outlinewidth: 0,
     },
   };
@@ -183,7 +187,15 @@ function forceTrace(arrows) {
   };
 }
 
-function sceneLayout(ranges) {
+/** From farther away where the view is higher than wide. */
+function firstCamera({ clientWidth, clientHeight }) {
+  const camera = structuredClone(FIRST_CAMERA); // Plotly writes into it
+  const farther = Math.min(2, Math.max(1, clientHeight / clientWidth || 1));
+  for (const axis of ["x", "y", "z"]) camera.eye[axis] *= farther;
+  return camera;
+}
+
+function sceneLayout(ranges, camera) {
   const extents = ranges.map(([low, high]) => high - low);
   // All axes to one scale, and the whole about as large as Plotly's usual unit cube.
   const unit = Math.hypot(...extents) / Math.sqrt(3);
@@ -193,22 +205,23 @@ function sceneLayout(ranges) {
     autorange: false,
     nticks: Math.max(2, Math.round((6 * extents[index]) / Math.max(...extents))),
     tickfont: { size: 10 },
-    gridcolor: "#e3e7ec",
-    zerolinecolor: "#c9d0d8",
+    gridcolor: paint("--grid"),
+    zerolinecolor: paint("--line"),
     showspikes: false,
     showbackground: false,
   });
   return {
     margin: { l: 0, r: 0, t: 0, b: 0 },
     showlegend: false,
-    paper_bgcolor: "#ffffff",
+    paper_bgcolor: paint("--paper"),
+    font: { color: paint("--ink") },
     scene: {
       xaxis: axis("x", 0),
       yaxis: axis("y", 1),
       zaxis: axis("z", 2),
       aspectmode: "manual",
       aspectratio: { x: extents[0] / unit, y: extents[1] / unit, z: extents[2] / unit },
-      camera: structuredClone(FIRST_CAMERA), // Plotly writes into it
+      camera,
       dragmode: "turntable",
       hovermode: false,
     },
