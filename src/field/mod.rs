@@ -14,6 +14,7 @@ mod pressure_law;
 mod primitive;
 mod rigid_surface;
 mod skirt;
+mod softness;
 mod zero_gradient;
 
 pub(crate) use cells::{Cells, OfFaces, WayOut};
@@ -28,4 +29,5 @@ pub use pressure_law::{LAW_MISS, MOST_DEFAULT_LAYERS, PressureLaw};
 pub use primitive::{primitive_extent, primitive_field};
 pub use rigid_surface::RigidSurface;
 pub(crate) use skirt::check_skirt;
+pub(crate) use softness::{SoftPart, soft_part};
 pub use zero_gradient::{SplitMesh, split_zero_gradient_tetrahedra, zero_gradient_tetrahedra};

@@ -18,12 +18,15 @@ use crate::io::scene::body_tables::{
 };
 use crate::io::scene::computed_torque::under_computed_torque;
 use crate::io::scene::controller_tables::SceneControllers;
-use crate::io::scene::geometry_tables::{GeometryContext, geometry, zero_gradient_warning};
+use crate::io::scene::geometry_tables::{
+    GeometryContext, geometry, soft_part_warning, zero_gradient_warning,
+};
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::load_tables::loads;
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings, solver_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
 use crate::io::scene::schema::{BodyTable, SceneTable};
+use crate::io::scene::shape_schema::ShapeTable;
 use crate::io::scene::solver_tables::{ErrorControl, error_control, solver_tolerance};
 use crate::io::scene::visuals::RobotVisuals;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
@@ -265,7 +268,12 @@ impl Parts {
         for (j, g) in t.geometries.iter().enumerate() {
             let here = table.key("geometries").index(j);
             let made = geometry(g, context, &here)?;
-            self.warnings.extend(zero_gradient_warning(&made, &t.name, &here.key("shape")));
+            let shape = here.key("shape");
+            self.warnings.extend(zero_gradient_warning(&made, &t.name, &shape));
+            // Other shapes are convex, and even.
+            if let ShapeTable::Mesh(_) | ShapeTable::VolumeMesh(_) | ShapeTable::SurfaceMesh(_) = g.shape {
+                self.warnings.extend(soft_part_warning(&made, &t.name, &shape));
+            }
             geometries.push(made);
         }
         if t.joint.is_some() {

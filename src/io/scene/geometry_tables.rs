@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::contact::{Collider, ContactGeometry, Material};
-use crate::field::{RigidSurface, primitive_field};
+use crate::field::{RigidSurface, SoftPart, primitive_field, soft_part};
 use crate::geometry::{Revolved, Shape};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
@@ -106,6 +106,24 @@ pub(in crate::io) fn zero_gradient_warning(
             ),
         )
     })
+}
+
+/// What to say of a field that is far softer at some places than at others.
+pub(in crate::io) fn soft_part_warning(g: &BodyGeometry, body: &str, shape: &FieldPath) -> Option<Problem> {
+    let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return None };
+    let SoftPart { part, factor, softest: at } = soft_part(field)?;
+    Some(Problem::new(
+        shape.clone(),
+        format_args!(
+            "body `{body}`: the pressure field is {factor:.1} times softer over {:.0} % of the surface than elsewhere, \
+             most at [{:.3}, {:.3}, {:.3}], as a surface filled from one point is where long parts lead away from it; \
+             give a volume mesh, or several geometries that are convex",
+            100.0 * part,
+            at.x,
+            at.y,
+            at.z
+        ),
+    ))
 }
 
 /// The index of a material.
