@@ -81,6 +81,15 @@ Examples:
   isobar fit examples/fit_ball/fit.toml --json";
 
 /// At the end of `isobar gradient-check --help`.
+/// At the end of `isobar gradient --help`.
+pub(super) const GRADIENT: &str = concat!(
+    scenes_are_described!(),
+    "\
+Examples:
+  isobar gradient examples/fit_ball/scene.toml --until 0.2 --of 'position of ball'
+  isobar gradient examples/grasp_lift/gripper.toml --until 0.5 --of 'velocity of ball' --with-respect-to friction"
+);
+
 pub(super) const GRADIENT_CHECK: &str = concat!(
     scenes_are_described!(),
     "\

@@ -14,6 +14,7 @@ mod fit_page;
 mod fit_print;
 mod fit_report;
 mod fit_resume;
+mod gradient;
 mod gradient_charts;
 mod gradient_check;
 mod gradient_check_fit;
@@ -82,6 +83,9 @@ enum Command {
     /// Fit parameters of a scene to measurements.
     #[command(after_help = help::FIT)]
     Fit(fit::FitArguments),
+    /// Derivatives of quantities at the end of a scene's motion, by the adjoint.
+    #[command(after_help = help::GRADIENT)]
+    Gradient(gradient::GradientArguments),
     /// Check the derivatives of a scene, of the cost of a problem, or of the residuals of a fit, against
     /// differences.
     #[command(after_help = help::GRADIENT_CHECK)]
@@ -139,6 +143,7 @@ pub fn run() -> ExitCode {
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Gradient(arguments) => gradient::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::View(arguments) => view::run(arguments),

@@ -43,9 +43,14 @@ pub(super) fn beside(path: &Path, name: &Path) -> PathBuf {
 }
 
 impl Document {
+    /// The document of a TOML text, whose messages name a file.
+    pub fn of_toml(path: &Path, text: String) -> Result<Self, FileError> {
+        Self::parsed(path, text, toml::parse)
+    }
+
     /// Reads a TOML file.
     pub fn read_toml(path: &Path) -> Result<Self, FileError> {
-        Self::parsed(path, read_text(path)?, toml::parse)
+        Self::of_toml(path, read_text(path)?)
     }
 
     /// Reads a JSON file.

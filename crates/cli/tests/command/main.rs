@@ -25,6 +25,7 @@ mod fit_compare;
 mod fit_horizons;
 mod fit_resume;
 mod fuzz;
+mod gradient;
 mod gradient_check_kinks;
 mod gradient_check_random;
 mod gradient_check_scenes;
