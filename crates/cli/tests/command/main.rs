@@ -52,6 +52,7 @@ mod robots;
 mod scenes;
 mod sdf_robots;
 mod skirt;
+mod standard_input;
 mod visuals;
 
 #[path = "../../../../tests/support/checked_scenes.rs"]
