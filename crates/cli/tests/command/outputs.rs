@@ -259,6 +259,49 @@ mod unix {
         assert!(output.status.success() && !said.contains("pipe"), "{said}");
     }
 
+    /// What a killed run left goes when its output is written again; what is being written stays.
+    #[test]
+    fn leftovers_of_a_killed_run_are_removed_by_the_next() {
+        let folder = Folder::new("killed");
+        let scene = folder.file("scene.toml", SCENE);
+        let [out, other] = ["out.csv", "other.csv"].map(|name| folder.0.join(name));
+        let parts = || names(&folder).into_iter().filter(|name| name.ends_with(".part")).collect::<Vec<_>>();
+        let begun = |out: &std::path::Path| {
+            let (before, start) = (parts(), Instant::now());
+            let child = spawn(&["simulate", text(&scene), "--until", "1e5", "--out", text(out)]);
+            let has_rows = |name: &String| {
+                let found = fs::metadata(folder.0.join(name));
+                !before.contains(name) && found.is_ok_and(|found| found.len() > 20_000)
+            };
+            while !parts().iter().any(has_rows) {
+                assert!(start.elapsed() < Duration::from_secs(120), "nothing is written");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            child
+        };
+        let kill = |mut child: Child| {
+            child.kill().expect("it can be killed");
+            child.wait().expect("it ends");
+        };
+        kill(begun(&out));
+        let left = parts();
+        kill(begun(&other));
+        let alive = begun(&out);
+        let write = || isobar(&["simulate", text(&scene), "--until", "0.01", "--out", text(&out)]);
+        // The one alive has removed the first; those of another output and of the living run stay.
+        assert!(parts().len() == 2 && !parts().contains(&left[0]), "{left:?} {:?}", parts());
+        let kept = parts();
+        assert!(write().status.success());
+        assert_eq!(parts(), kept);
+        kill(alive);
+        assert!(write().status.success());
+        assert_eq!(parts().len(), 1);
+        assert!(
+            isobar(&["simulate", text(&scene), "--until", "0.01", "--out", text(&other)]).status.success()
+        );
+        assert_eq!(names(&folder), ["other.csv", "out.csv", "scene.toml"]);
+    }
+
     /// Waits for something, sends Ctrl-C, and takes what became of the command.
     fn interrupted(mut child: Child, is_there: impl Fn() -> bool) -> (Option<i32>, String) {
         let begun = Instant::now();
