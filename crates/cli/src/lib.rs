@@ -125,7 +125,13 @@ pub fn command_line() -> clap::Command {
 /// Runs the command with the arguments of the process: results on standard output, messages and
 /// progress on standard error.
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help, or what is wrong with the arguments.
+        Err(said) => {
+            return ended(said.print().map_err(Error::Output), u8::try_from(said.exit_code()).unwrap_or(2));
+        }
+    };
     set_quiet(arguments.quiet);
     if logging::is_asked_for() && !arguments.quiet {
         logging::start();
@@ -137,21 +143,26 @@ pub fn run() -> ExitCode {
         Command::Completions(arguments) => completions::run(arguments, command_line()),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
+        Command::Gradient(arguments) => gradient::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Man(arguments) => man::run(arguments, command_line()),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Report(arguments) => report::run(arguments),
-        Command::Gradient(arguments) => gradient::run(arguments),
         Command::Schema(arguments) => schema::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::View(arguments) => view::run(arguments),
     });
+    ended(outcome, 0)
+}
+
+/// Tells an error, and says how the process ends: with this code where there is none.
+fn ended(outcome: Result<(), Error>, code: u8) -> ExitCode {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(code),
         // Whoever read the output has seen enough.
-        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(code),
         Err(error) => {
             // Bad files were told one by one.
             if !matches!(error, Error::BadFiles(_)) {
