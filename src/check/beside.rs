@@ -35,7 +35,7 @@ impl SceneCheck<'_> {
         compared: &mut [Vec<Vec<Comparison>>],
         settings: &CheckSettings,
     ) -> Result<(), SimulationError> {
-        let largest = self.largest_sensitivities(parameters, compared);
+        let largest = self.largest_sensitivities(parameters, compared)?;
         self.settle_small(parameters, compared, &largest)?;
         self.look_beside_kinks(parameters, compared, &largest, settings)
     }
@@ -102,18 +102,20 @@ impl SceneCheck<'_> {
     /// A move of the initial state by `part` of the magnitudes that steps are relative to, in one of several
     /// directions with nothing that a scene could be aligned with.
     pub(super) fn displacement(&self, direction: usize, part: f64) -> Vec<f64> {
-        let of_bodies = self.state.body_tangent_dimension();
         let move_along = |i: usize| {
-            let parameter = match i.checked_sub(of_bodies) {
-                Some(index) => Parameter::InitialJoint { index },
-                None => Parameter::InitialTangent { body: 0, index: i % TANGENT_DIMENSION },
-            };
-            let scale =
-                step_scale(self.model, self.controls, &self.parts, &Varied::Parameter(parameter), 0.0);
             let spread = ((1 + i + TURN * direction) as f64 * SPREAD).fract() - 0.5;
-            part * scale * (spread + 0.25f64.copysign(spread))
+            part * self.scale_along(i) * (spread + 0.25f64.copysign(spread))
         };
         (0..self.state.tangent_dimension()).map(move_along).collect()
+    }
+
+    /// The magnitude that steps along a direction of the initial state's tangent space are relative to.
+    pub(super) fn scale_along(&self, direction: usize) -> f64 {
+        let parameter = match direction.checked_sub(self.state.body_tangent_dimension()) {
+            Some(index) => Parameter::InitialJoint { index },
+            None => Parameter::InitialTangent { body: 0, index: direction % TANGENT_DIMENSION },
+        };
+        step_scale(self.model, self.controls, &self.parts, &Varied::Parameter(parameter), 0.0)
     }
 }
 

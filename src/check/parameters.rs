@@ -42,13 +42,8 @@ impl SceneCheck<'_> {
                 })
             })
             .collect::<Result<_, SimulationError>>()?;
-        parameters.extend((0..controls.dimension()).map(|i| {
-            let name = match model.actuators.get(i) {
-                Some(actuator) => format!("command of {}", actuator.name),
-                None => format!("control {}", i - model.actuators.len()),
-            };
-            (Varied::Control(i), name, 0.0)
-        }));
+        let control = |i| (Varied::Control(i), model.control_name(i), 0.0);
+        parameters.extend((0..controls.dimension()).map(control));
         parameters.retain(|(_, name, _)| settings.includes(name));
         Ok(parameters)
     }

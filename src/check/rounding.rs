@@ -3,8 +3,8 @@
 
 use super::comparison::{Comparison, Verdict};
 use super::scene::{Quantities, SceneCheck};
-use super::varied::CheckedValue;
-
+use super::varied::{CheckedValue, Varied};
+use crate::multibody::Parameter;
 use crate::parallel::in_parallel;
 use crate::rollout::SimulationError;
 use crate::scalar::CHUNK;
@@ -97,13 +97,21 @@ fn settle_rounding(c: &mut Comparison, rounds: f64, Limits { known, .. }: Limits
 }
 
 impl SceneCheck<'_> {
-    /// The largest sensitivity of each component to one of the parameters: its derivative times the
-    /// parameter's scale.
+    /// The largest sensitivity of each component to one of the parameters, or to the initial state: its derivative
+    /// times the parameter's scale.
+    ///
+    /// # Errors
+    /// When the scene cannot be simulated.
     pub(super) fn largest_sensitivities(
         &self,
         parameters: &[CheckedValue],
         compared: &[Vec<Vec<Comparison>>],
-    ) -> Sensitivities {
+    ) -> Result<Sensitivities, SimulationError> {
+        let note = |largest: &mut f64, sensitivity: f64| {
+            if sensitivity.is_finite() {
+                *largest = largest.max(sensitivity);
+            }
+        };
         let first = compared.first();
         let zeros = |quantities: &Vec<Vec<Comparison>>| {
             quantities.iter().map(|components| vec![0.0; components.len()]).collect()
@@ -115,11 +123,23 @@ impl SceneCheck<'_> {
                 // At a kink the claim may be that of the side on which nothing changes.
                 let known = 10.0 * c.difference_error <= c.difference.abs();
                 let difference = if known { c.difference.abs() } else { 0.0 };
-                let sensitivity = c.claimed.abs().max(difference) * scale;
-                *largest = if sensitivity.is_finite() { largest.max(sensitivity) } else { *largest };
+                note(largest, c.claimed.abs().max(difference) * scale);
             }
         }
-        largest
+        // What depends on none of the parameters that are checked has a magnitude all the same.
+        let starts = Parameter::all(self.model).into_iter().filter(Parameter::is_of_state);
+        let starts = starts.map(|start| (Varied::Parameter(start), String::new(), 0.0));
+        let unchecked = |start: &CheckedValue| parameters.iter().all(|(varied, ..)| *varied != start.0);
+        let starts: Vec<CheckedValue> = starts.filter(unchecked).collect();
+        for chunk in starts.chunks(CHUNK) {
+            for (start, claimed) in chunk.iter().zip(self.claimed(chunk, 0.0)?) {
+                let scale = self.scale_of(start);
+                for (largest, claimed) in largest.iter_mut().flatten().zip(claimed.iter().flatten()) {
+                    note(largest, claimed.abs() * scale);
+                }
+            }
+        }
+        Ok(largest)
     }
 
     /// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may

@@ -71,7 +71,8 @@ impl SceneCheck<'_> {
 
     /// The derivatives of the states after one step and after all, by the Jacobian of each step: a row for
     /// each direction of the state's tangent space, a column for each parameter and then for a shift of
-    /// each control value; and the largest sensitivity that each direction has had by then.
+    /// each control value; and the largest sensitivity that each direction has had by then, to these and to the initial
+    /// state: what depends on none of the parameters has its magnitude from there.
     pub(super) fn by_step_jacobians(
         &self,
         integrator: Integrator,
@@ -86,14 +87,20 @@ impl SceneCheck<'_> {
                 by_all[(direction, column)] = 1.0;
             }
         }
+        let moved = self.state.motion_tangent_dimension();
+        let start_scales: Vec<f64> = (0..moved).map(|direction| self.scale_along(direction)).collect();
+        let mut by_start = DMatrix::identity(n, moved);
         let mut largest = vec![0.0; n];
-        let note = |largest: &mut Vec<f64>, derivatives: &DMatrix<f64>| {
-            for (row, largest) in largest.iter_mut().enumerate() {
-                let sensitivities = scales.iter().enumerate().map(|(k, s)| derivatives[(row, k)].abs() * s);
-                *largest = sensitivities.filter(|s| s.is_finite()).fold(*largest, f64::max);
+        let note = |largest: &mut Vec<f64>, by_all: &DMatrix<f64>, by_start: &DMatrix<f64>| {
+            for (derivatives, scales) in [(by_all, scales), (by_start, &start_scales[..])] {
+                for (row, largest) in largest.iter_mut().enumerate() {
+                    let of = |(k, s): (usize, &f64)| derivatives[(row, k)].abs() * s;
+                    let sensitivities = scales.iter().enumerate().map(of);
+                    *largest = sensitivities.filter(|s| s.is_finite()).fold(*largest, f64::max);
+                }
             }
         };
-        note(&mut largest, &by_all);
+        note(&mut largest, &by_all, &by_start);
         let mut after_one = (by_all.clone(), largest.clone());
         let mut derivatives = DerivativeWorkspace::default();
         self.taped(integrator, &model, self.steps, |step, tape| {
@@ -101,11 +108,12 @@ impl SceneCheck<'_> {
                 .jacobian(&model, self.applied, &mut derivatives)
                 .map_err(|error| not_differentiated(error, step, self.time_step))?;
             by_all = &jacobian.by_state * &by_all;
+            by_start = &jacobian.by_state * &by_start;
             let mut of_parameters = by_all.columns_mut(0, count);
             of_parameters += &jacobian.by_parameters;
             let mut of_controls = by_all.columns_mut(count, self.controls.dimension());
             of_controls += &jacobian.by_control;
-            note(&mut largest, &by_all);
+            note(&mut largest, &by_all, &by_start);
             if step == 0 {
                 after_one = (by_all.clone(), largest.clone());
             }

@@ -1,11 +1,18 @@
 //! Writing a file as a whole or not at all.
 
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
+
+use crate::io::digest::Digest;
+
+/// How the names of temporary files end.
+const ENDING: &str = ".part";
 
 /// The temporary files that are being written.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -14,8 +21,8 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 ///
 /// Output is written to a new temporary file in the same folder, under a name that cannot be guessed.
 /// [`OutputFile::finish`] renames it to the file's name. If the value is dropped before that, the
-/// temporary file is removed and an existing file stays as it was. A file that is replaced hands its
-/// permissions on. Of a symbolic link the file that it leads to is written, and the link stays. Pipes,
+/// temporary file is removed and an existing file stays as it was. Whoever writes the same file next removes what a process
+/// left that was killed. A file that is replaced hands its permissions on. Of a symbolic link the file that it leads to is written, and the link stays. Pipes,
 /// terminals and devices such as `/dev/null` are written to as they are.
 #[derive(Debug)]
 pub struct OutputFile(Destination);
@@ -62,8 +69,10 @@ impl OutputFile {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
+        let prefix = prefix(path.file_name().unwrap_or_default());
+        remove_leftovers(folder, &prefix);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".isobar-").suffix(".part");
+        builder.prefix(&prefix).suffix(ENDING);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -72,7 +81,7 @@ impl OutputFile {
         }
         // Nobody may look for the file between its making and its entry in the list.
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        let temporary = builder.tempfile_in(folder).map_err(without_path)?;
+        let temporary = locked(|| builder.tempfile_in(folder).map_err(without_path))?;
         unfinished.push(temporary.path().to_owned());
         let output = Self(Destination::Replaced { temporary, path });
         drop(unfinished);
@@ -119,6 +128,44 @@ impl Write for OutputFile {
         match &mut self.0 {
             Destination::Replaced { temporary, .. } => temporary.as_file_mut().flush(),
             Destination::Special(file) => file.flush(),
+        }
+    }
+}
+
+/// What the names of the temporary files of an output begin with.
+fn prefix(output: &OsStr) -> String {
+    let mut digest = Digest::new();
+    let _ = write!(digest, "{output:?}");
+    format!(".isobar-{}-", digest.hexadecimal())
+}
+
+/// Makes a temporary file that is locked, by which others know that its process is alive. On a file system without locks
+/// none is, and leftovers stay.
+fn locked(make: impl Fn() -> io::Result<NamedTempFile>) -> io::Result<NamedTempFile> {
+    loop {
+        let temporary = make()?;
+        let is_locked = temporary.as_file().lock().is_ok();
+        // Another process may have taken it for a leftover before it was locked.
+        if !is_locked || temporary.path().exists() {
+            return Ok(temporary);
+        }
+    }
+}
+
+/// Removes the temporary files with a prefix whose processes are gone.
+fn remove_leftovers(folder: &Path, prefix: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_one = name.to_str().is_some_and(|name| name.starts_with(prefix) && name.ends_with(ENDING));
+        // To open a pipe would wait for its reader.
+        if !is_one || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        // What cannot be opened or locked is another's. The lock is held until the file is gone.
+        if let Ok(leftover) = OpenOptions::new().write(true).open(entry.path())
+            && leftover.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

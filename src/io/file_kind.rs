@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::input_file;
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
@@ -16,7 +17,7 @@ impl FileKind {
     /// tell it that one kind has and no other.
     ///
     /// # Errors
-    /// When the file cannot be read, is no TOML, or has fields of no kind or of several ones; the
+    /// When the file cannot be read, is no TOML, is standard input and no scene, or has fields of no kind or of several ones; the
     /// message says which fields each kind must have.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
@@ -24,15 +25,22 @@ impl FileKind {
         if ends_in("json") {
             return Ok(Self::Scene);
         }
-        let document = match Document::read_toml(path) {
+        let is_input = input_file::is_standard_input(path);
+        let document = match if is_input { Document::read_scene(path) } else { Document::read_toml(path) } {
             // What is not called TOML need not be meant to be it.
-            Err(FileError::Invalid { path, .. }) if !ends_in("toml") => {
+            Err(FileError::Invalid { path, .. }) if !ends_in("toml") && !is_input => {
                 return Err(FileError::Extension { path });
             }
             read => read?,
         };
         let found = document.keys();
-        kind_with(&found).ok_or_else(|| document.located(Problem::new(FieldPath::root(), undecided(&found))))
+        let wrong = |message: String| document.located(Problem::new(FieldPath::root(), message));
+        match kind_with(&found).ok_or_else(|| wrong(undecided(&found)))? {
+            kind if is_input && kind != Self::Scene => {
+                Err(wrong(format!("found a {}; only a scene can come from standard input", kind.name())))
+            }
+            kind => Ok(kind),
+        }
     }
 
     /// The fields that a file of this kind must have, in words.

@@ -45,6 +45,21 @@ impl Parameter {
         (0..count).map(|vertex| Self::Extent { body, geometry, vertex }).collect()
     }
 
+    /// The parameters that a model has in addition to [`Parameter::all`], of settings, places and steps, and then those of
+    /// meshes and knots, of which there are many.
+    pub fn beyond_all(model: &Model) -> [Vec<Parameter>; 2] {
+        let few = Self::of_contact(model).into_iter().chain([Self::TimeStep]).chain(Self::places(model));
+        let mut many = Self::relaxation_times(model);
+        many.extend(Self::load_knots(model));
+        for (body, b) in model.bodies.iter().enumerate() {
+            for geometry in 0..b.geometries.len() {
+                many.extend(Self::vertices(model, body, geometry));
+                many.extend(Self::extents(model, body, geometry));
+            }
+        }
+        [few.collect(), many]
+    }
+
     /// The poses of all geometries on their bodies, of all bodies that do not move, and of the frames of all joints, six
     /// numbers for each; and the axes of joints that have one, three numbers for each. They matter in addition to
     /// [`Parameter::all`].

@@ -1,9 +1,11 @@
-//! What the parameters of a model are called.
+//! What the parameters of a model are called, and their units.
 
+use super::load::LoadKind;
 use super::load_history::LoadPart;
 use super::model::Model;
-use super::parameter::Parameter;
+use super::parameter::{Parameter, StopNumber};
 use super::state::TANGENT_DIMENSION;
+use crate::contact::{DissipationModel, MaterialParameter};
 
 /// Names of the tangent directions of a free body, in their order.
 pub const TANGENT_NAMES: [&str; TANGENT_DIMENSION] =
@@ -77,6 +79,77 @@ impl Parameter {
             Self::FixedPose { body: b, axis } => {
                 format!("{}.{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }
+        }
+    }
+
+    /// The unit of the parameter, `1` where it has none. Of the directions of orientations it is rad.
+    pub fn unit(&self, model: &Model) -> &'static str {
+        match *self {
+            Self::InitialTangent { index, .. } => ["rad", "m", "rad/s", "m/s"][index / 3 % 4],
+            Self::InitialJoint { index } => {
+                let nv = model.mechanism.velocity_dimension();
+                let (coordinate, [angle, length]) =
+                    if index < nv { (index, ["rad", "m"]) } else { (index - nv, ["rad/s", "m/s"]) };
+                let mut joints = model.mechanism.joints().iter();
+                let joint = joints.find(|joint| joint.v.contains(&coordinate));
+                let translates = joint.is_some_and(|j| j.kind.is_translation(coordinate - j.v.start));
+                if translates { length } else { angle }
+            }
+            Self::Material { parameter, .. } => match parameter {
+                MaterialParameter::HydroelasticModulus => "Pa",
+                MaterialParameter::Dissipation => match model.contact.dissipation_model {
+                    DissipationModel::HuntCrossley => "s/m",
+                    DissipationModel::StrainRate => "s",
+                },
+                MaterialParameter::RelaxationTime => "s",
+                MaterialParameter::StaticFriction
+                | MaterialParameter::DynamicFriction
+                | MaterialParameter::FrictionEllipsoid(0 | 1) => "1",
+                MaterialParameter::FrictionEllipsoid(_) => "m",
+                MaterialParameter::Own(_) => "the law's unit",
+            },
+            Self::Mass { .. } => "kg",
+            Self::Inertia { .. } => "kg m²",
+            Self::FixedPose { axis, .. }
+            | Self::GeometryPose { axis, .. }
+            | Self::JointFrame { axis, .. } => {
+                if axis < 3 {
+                    "rad"
+                } else {
+                    "m"
+                }
+            }
+            Self::JointAxis { .. } => "rad",
+            Self::CenterOfMass { .. } | Self::BristleLength | Self::MeshVertex { .. } => "m",
+            Self::JointDamping { .. } | Self::DriveDamping { .. } => "N m s/rad or N s/m",
+            Self::SpringStiffness { .. } | Self::DriveStiffness { .. } => "N m/rad or N/m",
+            Self::SpringRest { .. } => "rad or m",
+            Self::TreeStiffness { .. } => "1/s²",
+            Self::TreeDamping { .. } => "1/s",
+            Self::Load { load, .. } => match model.loads.get(load).map(|load| load.kind) {
+                Some(LoadKind::Torque) => "N m",
+                _ => "N",
+            },
+            Self::EffortLimit { .. } | Self::JointFriction { .. } => "N m or N",
+            Self::JointStop { number, .. } => match number {
+                StopNumber::Lower | StopNumber::Upper => "rad or m",
+                StopNumber::Stiffness => "N m/rad or N/m",
+                StopNumber::Dissipation => "s/rad or s/m",
+            },
+            Self::StictionVelocity => "m/s",
+            Self::JointStictionVelocity { .. } => "rad/s or m/s",
+            Self::Gravity { .. } => "m/s²",
+            Self::GeometryScale { .. } | Self::Extent { .. } | Self::TimeStep => "1",
+        }
+    }
+}
+
+impl Model {
+    /// What a control value of the model is called: the command of an actuator, or one of the user's forces.
+    pub fn control_name(&self, index: usize) -> String {
+        match self.actuators.get(index) {
+            Some(actuator) => format!("command of {}", actuator.name),
+            None => format!("control {}", index - self.actuators.len()),
         }
     }
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::multibody::Model;
 use crate::optimize::error::ProblemError;
-pub use crate::optimize::quantity::Quantity;
 use crate::optimize::quantity::{Frames, Measured};
+pub use crate::optimize::quantity::{Quantity, QuantityAtEnd};
 use crate::rollout::{Moment, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
 

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use crate::contact::SurfaceReading;
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, rotation_between};
 use crate::optimize::error::ProblemError;
-use crate::rollout::Moment;
+use crate::rollout::{Loss, Moment};
 use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialForce};
 
@@ -122,6 +122,23 @@ impl Quantity {
         }
     }
 
+    /// Its unit.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Control { .. } => "N m or N",
+            Self::JointPosition { .. } => "rad or m",
+            Self::JointVelocity { .. } => "rad/s or m/s",
+            Self::Position { .. } => "m",
+            Self::Orientation { .. } => "rad",
+            Self::Velocity { .. } | Self::Slip { .. } => "m/s",
+            Self::AngularVelocity { .. } => "rad/s",
+            Self::ContactForce { .. } | Self::StepForce { .. } => "N",
+            Self::ContactArea { .. } => "m²",
+            Self::LargestPressure { .. } => "Pa",
+            Self::ContactTorque { .. } => "N m",
+        }
+    }
+
     /// The bodies whose contact it is of.
     fn contact(&self) -> Option<(usize, usize)> {
         match *self {
@@ -231,6 +248,36 @@ impl Measured {
     /// The wrench of the contact on a body.
     fn wrench<T: Scalar>(&self, moment: &Moment<T>, frames: &mut Frames<T>, on: usize) -> SpatialForce<T> {
         moment.model.contact_wrench_on(frames.at(moment), on, &self.pairs, &mut moment.contacts.borrow_mut())
+    }
+}
+
+/// A component of a quantity at the end of a motion, as a loss.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantityAtEnd {
+    measured: Measured,
+    component: usize,
+}
+
+impl QuantityAtEnd {
+    /// The component of this number, from 0, of a quantity of a model's motions.
+    ///
+    /// # Errors
+    /// When the model does not have the quantity, or it has not so many components, or is of a step.
+    pub fn new(model: &Model, quantity: Quantity, component: usize) -> Result<Self, ProblemError> {
+        let count = quantity.dimension();
+        if quantity.is_of_step() {
+            return Err(ProblemError::ControlAtEnd);
+        }
+        if component >= count {
+            return Err(ProblemError::NoSuch { what: "component", index: component, count });
+        }
+        Ok(Self { measured: Measured::new(model, 0, quantity)?, component })
+    }
+}
+
+impl Loss for QuantityAtEnd {
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        self.measured.value(moment, &mut Frames::default())[self.component]
     }
 }
 

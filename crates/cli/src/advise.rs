@@ -13,7 +13,7 @@ use isobar::advice::{Advice, PairAdvice, advise};
 /// Arguments of `isobar advise`.
 #[derive(Debug, Args)]
 pub(super) struct AdviseArguments {
-    /// Scene file, TOML or JSON
+    /// Scene file, TOML or JSON; `-` for standard input
     scene: PathBuf,
     /// The force that bodies are pressed together with, N, instead of the weight of the lighter one
     #[arg(long, value_name = "N")]

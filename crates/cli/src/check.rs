@@ -15,13 +15,14 @@ use super::messages::{print_warnings, tell, text_output};
 use super::outputs::print_json;
 use super::robot::RobotArguments;
 use contents::{Contents, Motion, SceneContents};
+use isobar::input_file;
 use isobar::io::reference::FileKind;
 use isobar::io::{FileError, FitFile, ProblemFile, Scene};
 
 /// Arguments of `isobar check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
-    /// Files: scenes (TOML or JSON), problems and fits (TOML), robots (URDF, SDF)
+    /// Files: scenes (TOML or JSON; `-` for standard input), problems and fits (TOML), robots (URDF, SDF)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print JSON: a list with an object for each file
@@ -71,7 +72,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Error> {
 fn report(path: &Path, robot: &RobotArguments) -> Report {
     let mut warnings = Vec::new();
     let outcome = contents(path, robot, &mut warnings);
-    let file = path.display().to_string();
+    let file = input_file::name(path).display().to_string();
     match outcome {
         Ok(contents) => Report { file, good: true, contents: Some(contents), warnings, error: None },
         Err(error) => Report { file, good: false, contents: None, warnings, error: Some(error.to_string()) },

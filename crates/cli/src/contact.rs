@@ -23,7 +23,7 @@ use isobar_report::{FrameSurface, write_contact_surface};
 /// Arguments of `isobar contact`.
 #[derive(Debug, Args)]
 pub(super) struct ContactArguments {
-    /// Scene file, TOML or JSON
+    /// Scene file, TOML or JSON; `-` for standard input
     scene: PathBuf,
     /// Print JSON
     #[arg(long)]

@@ -45,7 +45,8 @@ Examples:
 
 /// At the end of `isobar check --help`.
 pub(super) const CHECK: &str = "\
-Each good file is one line on standard output. The exit code is 2 if any file is bad.
+Each good file is one line on standard output. The exit code is 2 if any file is bad. A scene that lacks what motion
+needs, such as a mass, is good for contact alone: its line says what to write to simulate it.
 
 Examples:
   isobar check examples/grasp_lift/gripper.toml examples/grasp_lift/problem.toml
@@ -79,6 +80,15 @@ Examples:
   isobar fit examples/fit_ball/fit.toml
   isobar fit examples/fit_ball/fit_indentation_only.toml --out fitted.json
   isobar fit examples/fit_ball/fit.toml --json";
+
+/// At the end of `isobar gradient --help`.
+pub(super) const GRADIENT: &str = concat!(
+    scenes_are_described!(),
+    "\
+Examples:
+  isobar gradient examples/fit_ball/scene.toml --until 0.2 --of 'position of ball'
+  isobar gradient examples/grasp_lift/gripper.toml --until 0.5 --of 'velocity of ball' --with-respect-to friction"
+);
 
 /// At the end of `isobar gradient-check --help`.
 pub(super) const GRADIENT_CHECK: &str = concat!(

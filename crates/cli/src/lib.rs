@@ -14,6 +14,7 @@ mod fit_page;
 mod fit_print;
 mod fit_report;
 mod fit_resume;
+mod gradient;
 mod gradient_charts;
 mod gradient_check;
 mod gradient_check_fit;
@@ -82,6 +83,9 @@ enum Command {
     /// Fit parameters of a scene to measurements.
     #[command(after_help = help::FIT)]
     Fit(fit::FitArguments),
+    /// Derivatives of quantities at the end of a scene's motion, by the adjoint.
+    #[command(after_help = help::GRADIENT)]
+    Gradient(gradient::GradientArguments),
     /// Check the derivatives of a scene, of the cost of a problem, or of the residuals of a fit, against
     /// differences.
     #[command(after_help = help::GRADIENT_CHECK)]
@@ -121,7 +125,13 @@ pub fn command_line() -> clap::Command {
 /// Runs the command with the arguments of the process: results on standard output, messages and
 /// progress on standard error.
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help, or what is wrong with the arguments.
+        Err(said) => {
+            return ended(said.print().map_err(Error::Output), u8::try_from(said.exit_code()).unwrap_or(2));
+        }
+    };
     set_quiet(arguments.quiet);
     if logging::is_asked_for() && !arguments.quiet {
         logging::start();
@@ -133,6 +143,7 @@ pub fn run() -> ExitCode {
         Command::Completions(arguments) => completions::run(arguments, command_line()),
         Command::Contact(arguments) => contact::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
+        Command::Gradient(arguments) => gradient::run(arguments),
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Man(arguments) => man::run(arguments, command_line()),
@@ -143,10 +154,15 @@ pub fn run() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::View(arguments) => view::run(arguments),
     });
+    ended(outcome, 0)
+}
+
+/// Tells an error, and says how the process ends: with this code where there is none.
+fn ended(outcome: Result<(), Error>, code: u8) -> ExitCode {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(code),
         // Whoever read the output has seen enough.
-        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(code),
         Err(error) => {
             // Bad files were told one by one.
             if !matches!(error, Error::BadFiles(_)) {

@@ -11,6 +11,7 @@ use super::messages::text_output;
 use super::outputs::print_json;
 use super::robot::RobotArguments;
 use super::{Error, load_scene, print_warnings};
+use isobar::input_file::is_standard_input;
 use isobar::io::JointStateFile;
 use isobar::multibody::tree::{JointState, Mechanism, Workspace};
 
@@ -20,7 +21,8 @@ const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
 /// Arguments of `isobar model`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArguments {
-    /// Robot, URDF or SDF (.sdf), its root link fixed at the world's origin; or a scene, TOML or JSON, with joints
+    /// Robot, URDF or SDF (.sdf), its root link fixed at the world's origin; or a scene, TOML or JSON (`-` for standard
+    /// input), with joints
     #[arg(value_name = "ROBOT")]
     file: PathBuf,
     /// State, JSON with `q`, `v` and `vdot` in the order of the printed joints; without it zero, or
@@ -69,12 +71,13 @@ impl Joints {
     /// Reads a robot or a scene.
     fn load(arguments: &ModelArguments) -> Result<Self, Error> {
         let file = &arguments.file;
-        let is_scene = file.extension().is_some_and(|e| e == "toml" || e == "json");
+        let is_scene =
+            is_standard_input(file) || file.extension().is_some_and(|e| e == "toml" || e == "json");
         if is_scene {
             let scene = load_scene(file)?;
             scene.check_motion()?;
             let (mechanism, gravity) = (scene.model.mechanism().clone(), *scene.model.gravity());
-            let name = file.display().to_string();
+            let name = scene.path.display().to_string();
             return Ok(Self { name, mechanism, state: scene.state.joints, gravity });
         }
         let robot = arguments.robot.load(file)?;

@@ -23,7 +23,7 @@ use isobar_report::{Chart, Curve, CurveMode, Page, Recording, Table};
 /// Arguments of `isobar report`.
 #[derive(Debug, Args)]
 pub(super) struct ReportArguments {
-    /// Scene file, TOML or JSON, or the folder of results of `isobar optimize`
+    /// Scene file, TOML or JSON (`-` for standard input), or the folder of results of `isobar optimize`
     #[arg(value_name = "SCENE|FOLDER")]
     of: PathBuf,
     /// The motion of a scene, CSV as `isobar simulate` writes it

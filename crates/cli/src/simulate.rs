@@ -193,7 +193,7 @@ fn simulate(
     (Last { steps, time, state, warnings: watch.into_warnings(), substeps }, outcome)
 }
 
-fn simulation_error(scene: &Scene, source: SimulationError) -> Error {
+pub(super) fn simulation_error(scene: &Scene, source: SimulationError) -> Error {
     match source {
         SimulationError::Until(until) => Error::Argument {
             name: "until",

@@ -15,7 +15,7 @@ use isobar_report::write_page;
 /// Arguments of `isobar view`.
 #[derive(Debug, Args)]
 pub(super) struct ViewArguments {
-    /// Scene file, TOML or JSON
+    /// Scene file, TOML or JSON; `-` for standard input
     scene: PathBuf,
     /// Its motion, CSV as `isobar simulate` writes it; without it the scene is shown as it starts
     trajectory: Option<PathBuf>,

@@ -99,7 +99,7 @@ fn plant(number: u64, count: u64, sizes: &[f64], found: &mut Found) {
         .zip(&claimed)
         .map(|(around, claimed)| check.compare(around, claimed, &magnitudes, &check_settings).unwrap())
         .collect();
-    let largest: Sensitivities = check.largest_sensitivities(&parameters, &compared);
+    let largest: Sensitivities = check.largest_sensitivities(&parameters, &compared).unwrap();
     check.settle(&parameters, &mut compared, &check_settings).unwrap();
     let rows: Vec<(usize, usize, usize)> = (0..parameters.len())
         .flat_map(|p| {

@@ -42,9 +42,30 @@ pub(super) fn beside(path: &Path, name: &Path) -> PathBuf {
 }
 
 impl Document {
+    /// The document of a TOML text, whose messages name a file.
+    pub fn of_toml(path: &Path, text: String) -> Result<Self, FileError> {
+        Self::parsed(path, text, toml::parse)
+    }
+
+    /// Reads a scene: a file of TOML or JSON by its ending, or standard input, where `{` begins JSON.
+    pub fn read_scene(path: &Path) -> Result<Self, FileError> {
+        if input_file::is_standard_input(path) {
+            let path = input_file::name(path);
+            let text = input_file::standard_input();
+            let text = text.map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+            let parse = if text.trim_start().starts_with('{') { json::parse } else { toml::parse };
+            return Self::parsed(path, text.to_owned(), parse);
+        }
+        match path.extension().and_then(|e| e.to_str()) {
+            Some(e) if e.eq_ignore_ascii_case("toml") => Self::read_toml(path),
+            Some(e) if e.eq_ignore_ascii_case("json") => Self::read_json(path),
+            _ => Err(FileError::Extension { path: path.to_owned() }),
+        }
+    }
+
     /// Reads a TOML file.
     pub fn read_toml(path: &Path) -> Result<Self, FileError> {
-        Self::parsed(path, read_text(path)?, toml::parse)
+        Self::of_toml(path, read_text(path)?)
     }
 
     /// Reads a JSON file.

@@ -3,14 +3,16 @@
 
 use nalgebra::Vector3;
 
+use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::file_error::{Problem, check_name};
+use crate::io::file_error::{FileError, Problem, check_name};
 use crate::io::problem::controls::actuator_index;
 use crate::io::problem::schema::{
     ComponentsTable, ConstraintTable, ContactTable, CoordinateTable, CostTable, OfBodyTable,
     OrientationTable, RelativeTable, TargetTable,
 };
 use crate::io::scene::body_tables::{PoseFields, Range, number};
+use crate::io::scene::file::Scene;
 use crate::io::scene::named::named;
 use crate::multibody::Model;
 use crate::multibody::tree::Joint;
@@ -59,6 +61,55 @@ pub(in crate::io) fn cost_term(
         Problem::new(table.key(field), error)
     })?;
     Ok((named.name, term))
+}
+
+impl Scene {
+    /// The quantity at the end of motions that a text names as results of `isobar optimize` name its cost, such as `position of ball` or
+    /// `contact force of ball from floor`, or as the cost itself does: `position = { body = "ball" }`.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words, and what is allowed.
+    pub fn quantity_at_end(&self, text: &str) -> Result<Quantity, String> {
+        let settings = self.simulation_settings().map_err(|error| error.to_string())?;
+        let of_steps = ["control", "step_force"];
+        let allowed: Vec<&str> = QUANTITIES.split(", ").filter(|key| !of_steps.contains(key)).collect();
+        let quoted = |name: &str| serde_json::Value::from(name.trim()).to_string();
+        let in_words = |(key, of): (&str, &str)| {
+            let key = key.trim().replace(' ', "_");
+            let of = match of.split_once(" from ") {
+                Some((on, from)) => format!("{{ on = {}, from = {} }}", quoted(on), quoted(from)),
+                None if key.starts_with("joint_") => format!("{{ joint = {} }}", quoted(of)),
+                None => format!("{{ body = {} }}", quoted(of)),
+            };
+            format!("{key} = {of}")
+        };
+        let toml = match text.contains('=') {
+            true => Some(text.to_owned()),
+            false => text.split_once(" of ").map(in_words),
+        };
+        let told = |error: FileError| match error {
+            FileError::Invalid { field, message, .. } => format!("{field}: {message}"),
+            error => error.to_string(),
+        };
+        let document = toml.map(|toml| Document::of_toml(&self.path, format!("{toml}\nweight = 1")));
+        let document = document.transpose().map_err(told)?;
+        let mut keys = document.iter().flat_map(Document::keys).filter(|key| *key != "weight");
+        match (&document, keys.next(), keys.next()) {
+            (Some(document), Some(key), None) if allowed.contains(&key) => {
+                let table: CostTable = document.contents().map_err(told)?;
+                let of = (&self.model, settings.integrator);
+                let named = NamedQuantity::read(&(&table).into(), &None, of, &FieldPath::root());
+                named
+                    .map(|named| named.quantity)
+                    .map_err(|Problem { field, message }| format!("{field}: {message}"))
+            }
+            _ => Err(format!(
+                "it must be one of {}, such as `position of BODY` or `contact force of BODY from OTHER`, or \
+                 written as in a cost of a problem, such as `position = {{ body = \"BODY\" }}`",
+                allowed.join(", ")
+            )),
+        }
+    }
 }
 
 /// A quantity of a table, with its key and its name in results.

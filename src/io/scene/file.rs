@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::contact::{ContactModel, FrictionRegularization};
+use crate::input_file;
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
@@ -63,7 +64,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Loads a scene from a TOML or JSON file. Files that it names are found relative to it.
+    /// Loads a scene from a TOML or JSON file, or from standard input by the path `-`. Files that it names are found relative
+    /// to it, or to the working directory.
     ///
     /// # Errors
     /// When a file cannot be read or is not valid; the message names the file, the field or
@@ -78,11 +80,8 @@ impl Scene {
         change: impl FnOnce(&mut Document),
     ) -> Result<Self, FileError> {
         let begin = Instant::now();
-        let mut document = match path.extension().and_then(|e| e.to_str()) {
-            Some(e) if e.eq_ignore_ascii_case("toml") => Document::read_toml(path)?,
-            Some(e) if e.eq_ignore_ascii_case("json") => Document::read_json(path)?,
-            _ => return Err(FileError::Extension { path: path.to_owned() }),
-        };
+        let mut document = Document::read_scene(path)?;
+        let path = input_file::name(path);
         // By this key editors find the schema of a JSON file.
         document.remove_key("$schema");
         let respelled = replace_old_spellings(&mut document);

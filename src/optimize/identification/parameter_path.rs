@@ -1,54 +1,8 @@
 //! From the name of a parameter in a fit or problem file to the parameters of a model.
 
-use crate::contact::{DissipationModel, MaterialParameter};
-use crate::multibody::{LoadKind, LoadPart, Model, Parameter, StopNumber};
+use crate::contact::MaterialParameter;
+use crate::multibody::{LoadPart, Model, Parameter, StopNumber};
 use crate::optimize::error::ProblemError;
-
-/// The unit of a parameter of the model, of those that a fit may set.
-pub(super) fn unit(model: &Model, parameter: &Parameter) -> &'static str {
-    match parameter {
-        Parameter::Material { parameter, .. } => match parameter {
-            MaterialParameter::HydroelasticModulus => "Pa",
-            MaterialParameter::Dissipation => match model.contact.dissipation_model {
-                DissipationModel::HuntCrossley => "s/m",
-                DissipationModel::StrainRate => "s",
-            },
-            MaterialParameter::RelaxationTime => "s",
-            MaterialParameter::StaticFriction
-            | MaterialParameter::DynamicFriction
-            | MaterialParameter::FrictionEllipsoid(0 | 1) => "1",
-            MaterialParameter::FrictionEllipsoid(_) => "m",
-            MaterialParameter::Own(_) => "the law's unit",
-        },
-        Parameter::Mass { .. } => "kg",
-        Parameter::Inertia { .. } => "kg m²",
-        // Of the six moves of a fixed body, a geometry or a joint only shifts have a name.
-        Parameter::CenterOfMass { .. }
-        | Parameter::FixedPose { .. }
-        | Parameter::GeometryPose { .. }
-        | Parameter::JointFrame { .. }
-        | Parameter::BristleLength => "m",
-        Parameter::JointDamping { .. } | Parameter::DriveDamping { .. } => "N m s/rad or N s/m",
-        Parameter::SpringStiffness { .. } | Parameter::DriveStiffness { .. } => "N m/rad or N/m",
-        Parameter::SpringRest { .. } => "rad or m",
-        Parameter::TreeStiffness { .. } => "1/s²",
-        Parameter::TreeDamping { .. } => "1/s",
-        Parameter::Load { load, .. } => match model.loads.get(*load).map(|load| load.kind) {
-            Some(LoadKind::Torque) => "N m",
-            _ => "N",
-        },
-        Parameter::EffortLimit { .. } | Parameter::JointFriction { .. } => "N m or N",
-        Parameter::JointStop { number, .. } => match number {
-            StopNumber::Lower | StopNumber::Upper => "rad or m",
-            StopNumber::Stiffness => "N m/rad or N/m",
-            StopNumber::Dissipation => "s/rad or s/m",
-        },
-        Parameter::StictionVelocity => "m/s",
-        Parameter::JointStictionVelocity { .. } => "rad/s or m/s",
-        Parameter::Gravity { .. } => "m/s²",
-        _ => "1",
-    }
-}
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`, `e_t`, `e_o`, `e_r`";
 

@@ -3,8 +3,8 @@ use crate::contact::{Collider, Material};
 use crate::field::RigidSurface;
 use crate::geometry::Shape;
 use crate::multibody::{
-    Body, BodyGeometry, BodyPair, BodyState, Load, LoadFrame, LoadHistory, MassProperties, MassSource,
-    ModelBuilder, NamedMaterial, NoForces, State,
+    Body, BodyGeometry, BodyPair, BodyState, Load, LoadFrame, LoadHistory, LoadKind, MassProperties,
+    MassSource, ModelBuilder, NamedMaterial, NoForces, State,
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::identification::{
@@ -214,7 +214,7 @@ fn values_of_loads_are_called_after_the_fields_of_the_file() {
         assert_eq!(parameters_at(&model, path).unwrap(), [parameter]);
         assert_eq!(parameter.name(&model), name);
     }
-    assert_eq!(unit(&model, &Parameter::Load { load: 1, part: LoadPart::Mean, axis: 0 }), "N m");
+    assert_eq!(Parameter::Load { load: 1, part: LoadPart::Mean, axis: 0 }.unit(&model), "N m");
     for (path, part) in [
         ("loads.pull.force[2]", "no load `pull`; the scene has `push.a`, `loads[1]`"),
         ("loads.push.a.force[3]", "no `force[3]`"),

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::parameter_path::{parameters_at, unit};
+use super::parameter_path::parameters_at;
 use super::sensors::{Sensor, SensorParameter};
 use crate::contact::MaterialParameter;
 use crate::multibody::{Model, Parameter, ParameterError, State, seeded};
@@ -58,7 +58,7 @@ impl Target {
     /// The unit of the value.
     pub fn unit(&self, model: &Model, sensors: &[Sensor]) -> &'static str {
         match (self.model.first(), self.sensors.first()) {
-            (Some(first), _) => unit(model, first),
+            (Some(first), _) => first.unit(model),
             (None, Some(first)) => first.unit(sensors),
             (None, None) => "m",
         }

@@ -17,7 +17,7 @@ pub enum ForcesOf {
 /// Arguments of `isobar simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArguments {
-    /// Scene file, TOML or JSON
+    /// Scene file, TOML or JSON; `-` for standard input
     pub scene: PathBuf,
     /// End of the simulation, s
     #[arg(long, allow_negative_numbers = true)]

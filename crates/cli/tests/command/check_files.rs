@@ -180,6 +180,16 @@ fn a_scene_may_be_for_contact_alone() {
     assert_eq!((code, err.len()), (Some(0), 0), "{err:?}");
     let alone = "1 pair can touch, for contact alone: it cannot be simulated (line";
     assert!(out[0].contains(&format!("massless.toml: scene, 2 bodies, {alone} 5: bodies[0]: ")), "{out:?}");
+    // What to write, as the simulation that fails tells it too.
+    assert!(
+        out[0].contains("`ball` moves but has no mass; give mass or density, or fixed = true)"),
+        "{out:?}"
+    );
+    assert_eq!(isobar(&["simulate", text(&massless), "--until", "0"]).status.code(), Some(2));
+    let (_, json, _) = check(&["--json", text(&massless)]);
+    let json: Value = serde_json::from_str(&json.join("\n")).expect("JSON");
+    assert!(json[0]["good"] == true && json[0]["solver"].is_null(), "{json}");
+    assert!(json[0]["contact_alone"].as_str().is_some_and(|why| why.contains("give mass")), "{json}");
     assert!(
         out[1].contains(&format!("2 bodies, {alone} 6: contact.positive_part_width: found 0.1")),
         "{out:?}"

@@ -357,3 +357,43 @@ fn components_without_any_sensitivity_are_no_alarm() {
         assert!(output.status.success() && !printed.contains("WRONG"), "{kind}: {printed}");
     }
 }
+
+/// What depends on none of the parameters that are asked for has nothing to be measured by among their derivatives.
+#[test]
+fn nothing_is_wrong_where_a_component_depends_on_no_parameter() {
+    let ball = |name: &str, z: f64| {
+        format!(
+            "[[bodies]]\nname = \"{name}\"\ntranslation = [0, 0, {z}]\nmass = 0.1\n[[bodies.geometries]]\nshape = {{ sphere = {{ radius = 0.05 }} }}\nmaterial = \"foam\"\n"
+        )
+    };
+    let block = "[[bodies]]\nname = \"block\"\nfixed = true\ntranslation = [0, 0, -0.05]\n[[bodies.geometries]]\nshape = { box = { size = [0.3, 0.3, 0.1] } }\nmaterial = \"foam\"\nrigid = true\n";
+    let head = "gravity = [0, 0, 0]\n";
+    let alone = format!("{head}{MATERIALS}{}", ball("ball", 0.0));
+    let apart = format!("{head}{MATERIALS}{}{}", ball("ball", 0.0), ball("other", 1.0));
+    // A sphere whose mesh has edges in the planes of the block's: derivatives that are zero by symmetry round.
+    let aligned = format!("{MATERIALS}{}{block}", ball("ball", 0.049));
+    let folder = Folder::new("gradient-check-only");
+    for (scene, passes, only) in [
+        (&alone, true, "ball.vx"),
+        (&alone, true, "gravity"),
+        (&apart, true, "gravity"),
+        (&apart, true, "ball.rx"),
+        (&aligned, false, "ball.wz"),
+        (&aligned, false, "ball.rx"),
+        (&aligned, false, "ball.vx"),
+    ] {
+        for solver in ["lagged", "sap"] {
+            let text_of = format!("solver.kind = \"{solver}\"\n{scene}");
+            let file = folder.file("scene.toml", text_of);
+            for steps in ["1", "5"] {
+                let output =
+                    isobar(&["gradient-check", text(&file), "--steps", steps, "--only", only, "--json"]);
+                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                let rows = report["rows"].as_array().expect("rows");
+                let wrong: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "wrong").collect();
+                assert!(!rows.is_empty() && wrong.is_empty(), "{only}, {solver}: {wrong:?}");
+                assert!(!passes || output.status.success(), "{only}, {solver}: {output:?}");
+            }
+        }
+    }
+}

@@ -32,6 +32,14 @@ fn examples(subcommand: Option<&str>) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
+/// The words of an example, of which one in quotes may have spaces.
+fn words(example: &str) -> Vec<&str> {
+    let parts = example.split('\'').enumerate();
+    parts
+        .flat_map(|(i, part)| if i % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+        .collect()
+}
+
 #[test]
 fn every_example_is_a_command_with_files_that_exist() {
     let names = names();
@@ -40,7 +48,7 @@ fn every_example_is_a_command_with_files_that_exist() {
         let examples = examples(subcommand);
         assert!((2..=3).contains(&examples.len()), "{subcommand:?}: {examples:?}");
         for example in &examples {
-            let words: Vec<&str> = example.split_whitespace().collect();
+            let words = words(example);
             assert!(subcommand.is_none_or(|name| words[1] == name), "{example}");
             if let Err(refused) = isobar_cli::command_line().try_get_matches_from(&words) {
                 panic!("{example}: {refused}");
@@ -58,10 +66,9 @@ fn every_example_is_a_command_with_files_that_exist() {
 /// Those that take no time and write nothing; the others run wherever their files are tested.
 #[test]
 fn short_examples_run() {
-    for name in ["check", "completions", "contact", "man", "model", "schema"] {
+    for name in ["check", "completions", "contact", "gradient", "man", "model", "schema"] {
         for example in examples(Some(name)).iter().filter(|example| !example.contains("--out")) {
-            let words: Vec<&str> = example.split_whitespace().skip(1).collect();
-            let output = here(&words);
+            let output = here(&words(example)[1..]);
             assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
             assert!(!output.stdout.is_empty(), "{example}");
         }
@@ -105,7 +112,7 @@ fn the_manual_has_a_page_for_every_subcommand() {
         assert!(page.contains(&format!(".TH isobar-{name} 1")), "{page}");
         // Examples stay on lines of their own.
         let (_, notes) = page.split_once("\n.SH NOTES\n.nf\n").expect("notes");
-        let escaped = examples(Some(&name))[0].replace('-', "\\-");
+        let escaped = examples(Some(&name))[0].replace('-', "\\-").replace('\'', "\\*(Aq");
         assert!(notes.lines().any(|line| line.trim_start() == escaped), "{escaped}: {notes}");
     }
     // A folder that cannot be made is no surprise later.

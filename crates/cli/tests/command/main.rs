@@ -25,6 +25,7 @@ mod fit_compare;
 mod fit_horizons;
 mod fit_resume;
 mod fuzz;
+mod gradient;
 mod gradient_check_kinks;
 mod gradient_check_random;
 mod gradient_check_scenes;
@@ -51,6 +52,7 @@ mod robots;
 mod scenes;
 mod sdf_robots;
 mod skirt;
+mod standard_input;
 mod visuals;
 
 #[path = "../../../../tests/support/checked_scenes.rs"]

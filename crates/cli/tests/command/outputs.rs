@@ -259,6 +259,97 @@ mod unix {
         assert!(output.status.success() && !said.contains("pipe"), "{said}");
     }
 
+    /// No room on standard output is the same error in every command, also in those that only tell of themselves.
+    #[test]
+    fn no_room_for_results_has_one_exit_code() {
+        let folder = Folder::new("no-room");
+        let scene = folder.file("scene.toml", SCENE);
+        let scene = text(&scene);
+        let fit = format!("{}/examples/fit_ball/fit_indentation_only.toml", crate::ROOT);
+        let problem = format!("{}/examples/grasp_lift/box_problem.toml", crate::ROOT);
+        let commands: [&[&str]; 18] = [
+            &["simulate", scene, "--until", "0.01"],
+            &["simulate", scene, "--until", "0.01", "--json"],
+            &["simulate", scene, "--until", "0.01", "--out", "-"],
+            &["contact", scene],
+            &["contact", scene, "--json"],
+            &["check", scene],
+            &["advise", scene],
+            &["gradient", scene, "--until", "0.01", "--of", "position of ball"],
+            &["gradient", scene, "--until", "0.01", "--of", "position of ball", "--json"],
+            &["gradient-check", scene, "--steps", "1", "--only", "ball.vx"],
+            &["fit", &fit],
+            &["optimize", &problem, "--max-iterations", "1"],
+            &["schema", "scene"],
+            &["completions", "bash"],
+            &["man"],
+            &["init", "scene", "-"],
+            &["--version"],
+            &["simulate", "--help"],
+        ];
+        let run = |arguments: &[&str], to: Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_isobar"));
+            command.arg("--quiet").args(arguments).stdout(to).stderr(Stdio::piped());
+            command.spawn().expect("it runs")
+        };
+        for arguments in commands {
+            let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("it opens");
+            let output = run(arguments, full.into()).wait_with_output().expect("it ends");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+            assert!(said.starts_with("isobar: standard output: No space"), "{arguments:?}: {said}");
+            // Whoever reads no further is no error.
+            let mut child = run(arguments, Stdio::piped());
+            drop(child.stdout.take());
+            let output = child.wait_with_output().expect("it ends");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success() && said.is_empty(), "{arguments:?}: {said}");
+        }
+    }
+
+    /// What a killed run left goes when its output is written again; what is being written stays.
+    #[test]
+    fn leftovers_of_a_killed_run_are_removed_by_the_next() {
+        let folder = Folder::new("killed");
+        let scene = folder.file("scene.toml", SCENE);
+        let [out, other] = ["out.csv", "other.csv"].map(|name| folder.0.join(name));
+        let parts = || names(&folder).into_iter().filter(|name| name.ends_with(".part")).collect::<Vec<_>>();
+        let begun = |out: &std::path::Path| {
+            let (before, start) = (parts(), Instant::now());
+            let child = spawn(&["simulate", text(&scene), "--until", "1e5", "--out", text(out)]);
+            let has_rows = |name: &String| {
+                let found = fs::metadata(folder.0.join(name));
+                !before.contains(name) && found.is_ok_and(|found| found.len() > 20_000)
+            };
+            while !parts().iter().any(has_rows) {
+                assert!(start.elapsed() < Duration::from_secs(120), "nothing is written");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            child
+        };
+        let kill = |mut child: Child| {
+            child.kill().expect("it can be killed");
+            child.wait().expect("it ends");
+        };
+        kill(begun(&out));
+        let left = parts();
+        kill(begun(&other));
+        let alive = begun(&out);
+        let write = || isobar(&["simulate", text(&scene), "--until", "0.01", "--out", text(&out)]);
+        // The one alive has removed the first; those of another output and of the living run stay.
+        assert!(parts().len() == 2 && !parts().contains(&left[0]), "{left:?} {:?}", parts());
+        let kept = parts();
+        assert!(write().status.success());
+        assert_eq!(parts(), kept);
+        kill(alive);
+        assert!(write().status.success());
+        assert_eq!(parts().len(), 1);
+        assert!(
+            isobar(&["simulate", text(&scene), "--until", "0.01", "--out", text(&other)]).status.success()
+        );
+        assert_eq!(names(&folder), ["other.csv", "out.csv", "scene.toml"]);
+    }
+
     /// Waits for something, sends Ctrl-C, and takes what became of the command.
     fn interrupted(mut child: Child, is_there: impl Fn() -> bool) -> (Option<i32>, String) {
         let begun = Instant::now();
