@@ -7,13 +7,17 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
+/// How the names of temporary files begin and end.
+const PREFIX: &str = ".isobar-";
+const SUFFIX: &str = ".part";
+
 /// The temporary files that are being written.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file that is being written.
 ///
-/// Output is written to a new temporary file in the same folder, under a name that cannot be guessed.
-/// [`OutputFile::finish`] renames it to the file's name. If the value is dropped before that, the
+/// Output is written to a new temporary file in the same folder, under a name that cannot be guessed, which stays locked:
+/// [`remove_leftover_files`] knows by that whether anybody still writes it. [`OutputFile::finish`] renames it to the file's name. If the value is dropped before that, the
 /// temporary file is removed and an existing file stays as it was. A file that is replaced hands its
 /// permissions on. Of a symbolic link the file that it leads to is written, and the link stays. Pipes,
 /// terminals and devices such as `/dev/null` are written to as they are.
@@ -63,7 +67,7 @@ impl OutputFile {
             _ => Path::new("."),
         };
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".isobar-").suffix(".part");
+        builder.prefix(PREFIX).suffix(SUFFIX);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -72,7 +76,14 @@ impl OutputFile {
         }
         // Nobody may look for the file between its making and its entry in the list.
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        let temporary = builder.tempfile_in(folder).map_err(without_path)?;
+        let temporary = loop {
+            let temporary = builder.tempfile_in(folder).map_err(without_path)?;
+            // Not every file system has locks. Another process may have taken it for a leftover before it was locked.
+            let _ = temporary.as_file().lock();
+            if temporary.path().exists() {
+                break temporary;
+            }
+        };
         unfinished.push(temporary.path().to_owned());
         let output = Self(Destination::Replaced { temporary, path });
         drop(unfinished);
@@ -139,6 +150,24 @@ pub fn remove_unfinished_files() {
     }
 }
 
+/// Removes the temporary files in a folder that a process has left which was killed: those that nobody has locked. What
+/// cannot be removed stays.
+pub fn remove_leftover_files(folder: &Path) {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_temporary =
+            name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        if is_temporary
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Whether a file can be written, found out without writing it.
 ///
 /// # Errors
@@ -199,6 +228,21 @@ mod tests {
         check_writable(&path).expect("a file");
         assert_eq!(fs::read_to_string(&path).expect("the file"), "new");
         assert_eq!(names(folder.path()), ["out.txt"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_being_written_is_not() {
+        let folder = folder("leftover");
+        let mut writing = OutputFile::create(&folder.path().join("out.txt")).expect("a file");
+        for name in [".isobar-a1b2.part", ".isobar-notes.txt", "other.part"] {
+            fs::write(folder.path().join(name), "left").expect("a file");
+        }
+        remove_leftover_files(folder.path());
+        writing.write_all(b"whole").and_then(|()| writing.finish()).expect("writes");
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, [".isobar-notes.txt", "other.part", "out.txt"]);
+        assert_eq!(fs::read_to_string(folder.path().join("out.txt")).expect("the file"), "whole");
     }
 
     #[cfg(unix)]

@@ -18,7 +18,7 @@ mod urdf;
 
 pub use atomic::OutputFile;
 #[doc(hidden)]
-pub use atomic::{check_writable, remove_unfinished_files, write_atomically};
+pub use atomic::{check_writable, remove_leftover_files, remove_unfinished_files, write_atomically};
 pub use file_error::FileError;
 pub use fit::Candidate;
 pub use fit::file::FitFile;

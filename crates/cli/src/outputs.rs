@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::error::Error;
-use isobar::io::check_writable;
+use isobar::io::{check_writable, remove_leftover_files};
 
-/// Checks that files can be written, and that none is one that the command reads.
+/// Checks that files can be written, and that none is one that the command reads. What a killed process left beside them
+/// is removed.
 pub(super) fn check_outputs(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Error> {
     let inputs: Vec<PathBuf> = inputs.iter().filter_map(|input| regular_file(input)).collect();
     for output in outputs {
         if regular_file(output).is_some_and(|file| inputs.contains(&file)) {
             return Err(Error::OverwritesInput { path: output.display().to_string() });
         }
+        output.parent().into_iter().for_each(remove_leftover_files);
         check_writable(output)
             .map_err(|source| Error::Write { path: output.display().to_string(), source })?;
     }
