@@ -198,6 +198,19 @@ impl<T: Scalar> State<T> {
         }
     }
 
+    /// All its numbers, so that the same bits can be had again.
+    pub(crate) fn numbers_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let of_bodies = self.bodies.iter_mut().flat_map(|BodyState { orientation, position, velocity }| {
+            let SpatialVelocity { rotational, translational } = velocity;
+            let vectors = [&mut orientation.v, position, rotational, translational];
+            std::iter::once(&mut orientation.w).chain(vectors.into_iter().flat_map(|v| v.iter_mut()))
+        });
+        let bristles = self.bristles.iter_mut();
+        let vectors = bristles.flat_map(|Deflection { rotation, translation }| [rotation, translation]);
+        let of_bristles = vectors.flat_map(|v| v.iter_mut());
+        of_bodies.chain(&mut self.joints.q).chain(&mut self.joints.v).chain(of_bristles)
+    }
+
     /// The deflection of the bristles of a pair, given by its index; zero in a state that says nothing of bristles.
     pub(crate) fn deflection(&self, pair: usize) -> Deflection<T> {
         self.bristles.get(pair).copied().unwrap_or_else(Deflection::zero)

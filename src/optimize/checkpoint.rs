@@ -43,6 +43,16 @@ impl fmt::Debug for dyn CheckpointStore + '_ {
     }
 }
 
+/// The store of a run's checkpoints, and the identifier of its problem.
+#[derive(Clone, Debug)]
+pub struct ProblemCheckpoints {
+    /// Where they are kept.
+    pub store: Arc<dyn CheckpointStore>,
+    /// An identifier of this problem, such as a digest of its definition. A checkpoint with another
+    /// identifier is refused.
+    pub problem: String,
+}
+
 impl InvalidField {
     /// Checks that a number is finite and within limits, both allowed themselves.
     ///
@@ -82,6 +92,22 @@ impl InvalidField {
         let (found, allowed) = (format!("{found} entries"), format!("{count} entries"));
         Err(Self { field: field.to_owned(), found, allowed })
     }
+
+    /// Checks that these are variables within bounds.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub(super) fn check_variables(
+        field: &str,
+        x: &[f64],
+        (lower, upper): (&[f64], &[f64]),
+    ) -> Result<(), Self> {
+        Self::check_count(field, x.len(), lower.len())?;
+        for (i, &x) in x.iter().enumerate() {
+            Self::check_number(&format!("{field}[{i}]"), x, lower[i], upper[i])?;
+        }
+        Ok(())
+    }
 }
 
 /// A solver whose state a checkpoint keeps.
@@ -118,19 +144,10 @@ struct Saved<S> {
     solver: S,
 }
 
-/// Checks that these are variables within bounds.
-fn check_variables(field: &str, x: &[f64], (lower, upper): (&[f64], &[f64])) -> Result<(), InvalidField> {
-    InvalidField::check_count(field, x.len(), lower.len())?;
-    for (i, &x) in x.iter().enumerate() {
-        InvalidField::check_number(&format!("{field}[{i}]"), x, lower[i], upper[i])?;
-    }
-    Ok(())
-}
-
 impl<S: Resumable> Saved<S> {
     /// Whether a run within these bounds can have come to this.
     fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
-        check_variables("variables", &self.variables, bounds)?;
+        InvalidField::check_variables("variables", &self.variables, bounds)?;
         InvalidField::check_number("cost", self.cost, f64::NEG_INFINITY, f64::INFINITY)?;
         let (found, expected) = (self.history.len(), self.iteration.saturating_add(1));
         if found as u64 != expected {
@@ -145,7 +162,7 @@ impl<S: Resumable> Saved<S> {
             let norm = entry.gradient_norm.unwrap_or(0.0);
             InvalidField::check_number(&field("gradient_norm"), norm, 0.0, f64::INFINITY)?;
             if !entry.variables.is_empty() {
-                check_variables(&field("variables"), &entry.variables, bounds)?;
+                InvalidField::check_variables(&field("variables"), &entry.variables, bounds)?;
             }
         }
         self.solver.check(bounds)
@@ -234,6 +251,10 @@ where
     IterState<Vec<f64>, Vec<f64>, J, (), R, f64>: State<Param = Vec<f64>, Float = f64>,
 {
     fn save(&self, solver: &S, state: &IterState<Vec<f64>, Vec<f64>, J, (), R, f64>) -> Result<(), Error> {
+        // From the end of the iteration before, a run that goes on comes to the same end.
+        if state.terminated() {
+            return Ok(());
+        }
         let missing = || Error::msg("there are no variables to save");
         let saved = Saved {
             format: FORMAT.to_owned(),

@@ -55,6 +55,11 @@ pub struct Lbfgsb {
     pairs: VecDeque<Pair>,
     convergence: Option<Convergence>,
     has_found_no_step: bool,
+    #[serde(default)]
+    keeps_gradient: bool,
+    /// That of the last iteration, where checkpoints keep it.
+    #[serde(default)]
+    gradient: Option<Vec<f64>>,
 }
 
 /// A step and the change of the gradient over it.
@@ -91,6 +96,8 @@ impl Lbfgsb {
             pairs: VecDeque::new(),
             convergence: None,
             has_found_no_step: false,
+            keeps_gradient: false,
+            gradient: None,
         }
     }
 
@@ -142,6 +149,13 @@ impl Lbfgsb {
     pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
         self.tolerances = self.tolerances.with_cost(tolerance)?;
         Ok(self)
+    }
+
+    /// Whether checkpoints keep the last gradient (default: no; a run that goes on evaluates it again). They must where the
+    /// problem may not evaluate to the same again.
+    #[must_use]
+    pub fn with_kept_gradient(self, keeps: bool) -> Self {
+        Self { keeps_gradient: keeps, ..self }
     }
 
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
@@ -236,6 +250,10 @@ impl Resumable for Lbfgsb {
         number(&field("memory"), self.memory as f64, 1.0, f64::INFINITY)?;
         number(&field("longest_first_move"), self.longest_first_move, f64::MIN_POSITIVE, f64::INFINITY)?;
         number(&field("pairs"), self.pairs.len() as f64, 0.0, self.memory as f64)?;
+        if let Some(gradient) = &self.gradient {
+            let count = bounds.0.len();
+            InvalidField::check_numbers(&field("gradient"), gradient, count, f64::NEG_INFINITY)?;
+        }
         for (i, Pair { s, y }) in self.pairs.iter().enumerate() {
             for (name, numbers) in [("s", s), ("y", y)] {
                 let field = field(&format!("pairs[{i}].{name}"));
@@ -288,7 +306,7 @@ where
     ) -> Result<(DescentState, Option<KV>), Error> {
         let missing = || Error::msg("`Lbfgsb`: the state was not initialized");
         let x = state.take_param().ok_or_else(missing)?;
-        let gradient = match state.take_gradient() {
+        let gradient = match state.take_gradient().or_else(|| self.gradient.take()) {
             Some(gradient) => gradient,
             None => problem.gradient(&x)?,
         };
@@ -316,6 +334,7 @@ where
             }
             self.pairs.clear();
         }
+        self.gradient = self.keeps_gradient.then(|| at.gradient.clone());
         let norm = self.bounds.projected_gradient_norm(&at.x, &at.gradient);
         if norm <= self.tolerances.gradient {
             self.convergence = Some(Convergence::Gradient);

@@ -109,15 +109,16 @@ pub trait Residuals {
         0
     }
 
-    /// The model's own unknowns as they were found last, in any form that [`Self::start_from`] takes; none, as here,
-    /// unless the model has some.
+    /// The model's own unknowns as they were found last, and all else that the next ones depend on, in any form that
+    /// [`Self::start_from`] takes; none, as here, unless the model has some.
     fn unknowns(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Begins to look for the model's own unknowns at those that [`Self::unknowns`] told. Whether they are of this
-    /// model; if not, nothing changes.
-    fn start_from(&self, unknowns: &[f64]) -> bool {
+    /// Goes on with the model's own unknowns from those that [`Self::unknowns`] told, which were found with these
+    /// substeps. Whether they are of this model; if not, nothing changes.
+    fn start_from(&self, unknowns: &[f64], substeps: Option<&HeldSubsteps>) -> bool {
+        let _ = substeps;
         unknowns.is_empty()
     }
 
@@ -165,7 +166,7 @@ pub(super) trait FittedModel {
     /// See [`Residuals::unknowns`].
     fn unknowns(&self) -> Vec<f64>;
     /// See [`Residuals::start_from`].
-    fn start_from(&self, unknowns: &[f64]) -> bool;
+    fn start_from(&self, unknowns: &[f64], substeps: Option<&HeldSubsteps>) -> bool;
     /// See [`Residuals::minimized_with_finer`].
     fn minimized_with_finer(&self, what: Finer, parameters: &[f64])
     -> Option<Result<LinearResiduals, Error>>;
@@ -208,8 +209,8 @@ impl<R: Residuals> FittedModel for R {
         Residuals::unknowns(self)
     }
 
-    fn start_from(&self, unknowns: &[f64]) -> bool {
-        Residuals::start_from(self, unknowns)
+    fn start_from(&self, unknowns: &[f64], substeps: Option<&HeldSubsteps>) -> bool {
+        Residuals::start_from(self, unknowns, substeps)
     }
 
     fn minimized_with_finer(
@@ -295,16 +296,6 @@ struct Linearization {
     residuals: LinearResiduals,
 }
 
-/// Is told of every point at which a problem was differentiated, to keep it, and of the others too where Jacobians are
-/// costly: a solver goes on from such points.
-pub(super) trait Keeper: fmt::Debug + Sync {
-    /// Keeps the optimizer's variables, their cost and the model's own unknowns.
-    ///
-    /// # Errors
-    /// Where they cannot be kept.
-    fn keep(&self, variables: &[f64], cost: f64, unknowns: &dyn Fn() -> Vec<f64>) -> Result<(), Error>;
-}
-
 /// The problem min ½‖r(p(x))‖², where x are the optimizer's variables (see
 /// [`FitParameters::variables`]). What is known of parameters from elsewhere ([`super::parameters::Prior`]) are further
 /// residuals, after those of the model.
@@ -318,7 +309,7 @@ pub struct LeastSquares<'a> {
     model: &'a dyn FittedModel,
     parameters: &'a FitParameters,
     substeps: Option<&'a HeldSubsteps>,
-    keeper: Option<&'a dyn Keeper>,
+    unknowns: Option<&'a Mutex<Vec<f64>>>,
     last: Option<&'a LastLinearization>,
 }
 
@@ -336,7 +327,7 @@ impl<'a> LeastSquares<'a> {
 
     /// The same for any model.
     pub(super) fn of(model: &'a dyn FittedModel, parameters: &'a FitParameters) -> Self {
-        Self { model, parameters, substeps: None, keeper: None, last: None }
+        Self { model, parameters, substeps: None, unknowns: None, last: None }
     }
 
     /// The same problem with error-controlled steps that have these substeps, whatever the parameters.
@@ -345,9 +336,9 @@ impl<'a> LeastSquares<'a> {
         Self { substeps: Some(substeps), ..self }
     }
 
-    /// The same problem that tells of every point at which it is differentiated.
-    pub(super) fn keeping(self, keeper: Option<&'a dyn Keeper>) -> Self {
-        Self { keeper, ..self }
+    /// The same problem that writes down the model's own unknowns whenever it was differentiated, which is when they change.
+    pub(super) fn telling(self, unknowns: Option<&'a Mutex<Vec<f64>>>) -> Self {
+        Self { unknowns, ..self }
     }
 
     /// The same problem that remembers its last linearization there.
@@ -420,12 +411,10 @@ impl<'a> LeastSquares<'a> {
         for (mut column, factor) in jacobian.column_iter_mut().zip(factors) {
             column *= factor;
         }
-        self.keep(x, &residuals)?;
+        if let Some(unknowns) = self.unknowns {
+            *unknowns.lock().unwrap_or_else(PoisonError::into_inner) = self.model.unknowns();
+        }
         Ok((residuals, jacobian))
-    }
-
-    fn keep(&self, x: &[f64], residuals: &[f64]) -> Result<(), Error> {
-        self.keeper.map_or(Ok(()), |keeper| keeper.keep(x, half_square(residuals), &|| self.model.unknowns()))
     }
 
     /// Whether a solver should make few Jacobians.
@@ -439,12 +428,7 @@ impl Operator for LeastSquares<'_> {
     type Output = Vec<f64>;
 
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        let residuals = self.residuals_at(&self.physical(x)?.0)?;
-        // A solver may go on from here without a Jacobian.
-        if self.has_costly_jacobian() {
-            self.keep(x, &residuals)?;
-        }
-        Ok(residuals)
+        self.residuals_at(&self.physical(x)?.0)
     }
 }
 

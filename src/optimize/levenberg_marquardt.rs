@@ -88,12 +88,17 @@ pub struct LevenbergMarquardt {
     has_acceleration: bool,
     #[serde(default)]
     ends_in_noise: bool,
-    /// Updates of the Jacobian since it was evaluated. A run that goes on from a checkpoint evaluates it.
-    #[serde(skip)]
+    /// Updates of the Jacobian since it was evaluated.
+    #[serde(default)]
     updates: usize,
     /// The costs so far.
-    #[serde(skip)]
+    #[serde(default)]
     costs: Vec<f64>,
+    #[serde(default)]
+    keeps_linearization: bool,
+    /// Residuals and Jacobian, column by column, where checkpoints keep them.
+    #[serde(default)]
+    linearization: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 /// Damping at which a step that is still rejected shows that the cost cannot be reduced.
@@ -136,6 +141,8 @@ impl LevenbergMarquardt {
             ends_in_noise: false,
             updates: 0,
             costs: Vec::new(),
+            keeps_linearization: false,
+            linearization: None,
         }
     }
 
@@ -207,6 +214,13 @@ impl LevenbergMarquardt {
         Self { ends_in_noise: ends, ..self }
     }
 
+    /// Whether checkpoints keep the last residuals and their Jacobian (default: no; a run that goes on evaluates them again).
+    /// They must where the problem may not evaluate to the same again, and where secant updates are to go on.
+    #[must_use]
+    pub fn with_kept_linearization(self, keeps: bool) -> Self {
+        Self { keeps_linearization: keeps, ..self }
+    }
+
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
     pub fn convergence(&self) -> Option<Convergence> {
         self.convergence
@@ -260,7 +274,15 @@ impl Resumable for LevenbergMarquardt {
         number("solver.step_tolerance", self.step_tolerance, 0.0, f64::INFINITY)?;
         number("solver.damping", self.damping, 0.0, f64::INFINITY)?;
         number("solver.growth", self.growth, 2.0, f64::INFINITY)?;
-        InvalidField::check_numbers("solver.scale", &self.scale, bounds.0.len(), 0.0)
+        InvalidField::check_numbers("solver.costs", &self.costs, self.costs.len(), 0.0)?;
+        let n = bounds.0.len();
+        if let Some((residuals, jacobian)) = &self.linearization {
+            let check =
+                |field, x: &[f64], count| InvalidField::check_numbers(field, x, count, f64::NEG_INFINITY);
+            check("solver.linearization[0]", residuals, residuals.len())?;
+            check("solver.linearization[1]", jacobian, residuals.len() * n)?;
+        }
+        InvalidField::check_numbers("solver.scale", &self.scale, n, 0.0)
     }
 }
 
@@ -302,9 +324,12 @@ where
     ) -> Result<(LeastSquaresState, Option<KV>), Error> {
         let missing = || Error::msg("`LevenbergMarquardt`: the state was not initialized");
         let x = state.take_param().ok_or_else(missing)?;
-        // They are not saved: a run that goes on from a checkpoint evaluates them again.
-        let mut model = match (state.take_residuals(), state.take_jacobian()) {
-            (Some(residuals), Some(jacobian)) => LinearModel::new(residuals, jacobian),
+        let mut model = match (state.take_residuals(), state.take_jacobian(), self.linearization.take()) {
+            (Some(residuals), Some(jacobian), _) => LinearModel::new(residuals, jacobian),
+            (_, _, Some((residuals, jacobian))) => {
+                let jacobian = DMatrix::from_vec(residuals.len(), x.len(), jacobian);
+                LinearModel::new(residuals, jacobian)
+            }
             _ => {
                 self.updates = 0;
                 let (residuals, jacobian) = evaluate(problem, &x)?;
@@ -428,6 +453,9 @@ where
             }
             None => (x, model),
         };
+        if self.keeps_linearization {
+            self.linearization = Some((model.residuals.clone(), model.jacobian.as_slice().to_vec()));
+        }
         let norm = self.bounds.projected_gradient_norm(&x, &model.gradient);
         let kv = argmin::kv!("gradient_norm" => norm; "damping" => self.damping;);
         Ok((model.into_state(state, x), Some(kv)))

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use crate::folder::Folder;
 use argmin::core::Error;
 use isobar::io::ProblemFile;
-use isobar::optimize::checkpoint::CheckpointStore;
+use isobar::optimize::checkpoint::{CheckpointStore, ProblemCheckpoints};
 use isobar::optimize::trajectory::{
-    ConstrainedSettings, ConstraintRound, TrajectoryCheckpoints, TrajectoryOptimum,
-    optimize_constrained_trajectory,
+    ConstrainedSettings, ConstraintRound, TrajectoryOptimum, optimize_constrained_trajectory,
 };
 
 /// A cart of 2 kg that a force pushes along x, in 20 steps of 50 ms.
@@ -209,7 +208,7 @@ fn a_run_goes_on_from_the_last_round_to_the_same_bits() {
     let settings = |max_rounds| ConstrainedSettings { trajectory: file.settings, max_rounds };
     let run = |max_rounds, store: Option<&Arc<Memory>>, name: &str| {
         let checkpoints =
-            store.map(|store| TrajectoryCheckpoints { store: store.clone(), problem: name.to_owned() });
+            store.map(|store| ProblemCheckpoints { store: store.clone(), problem: name.to_owned() });
         let problem = file.problem().expect("a problem");
         optimize_constrained_trajectory(
             &problem,

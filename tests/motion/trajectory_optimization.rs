@@ -17,13 +17,13 @@ use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
     ModelBuilder, NamedMaterial, State, StateDependence,
 };
-use isobar::optimize::checkpoint::CheckpointStore;
+use isobar::optimize::checkpoint::{CheckpointStore, ProblemCheckpoints};
 use isobar::optimize::ilqr::{Policy, StagedProblem};
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
 use isobar::optimize::trajectory::{
-    ControlRange, StagedTrajectory, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
-    TrajectoryProblem, TrajectorySettings, TrajectoryTask, optimize_trajectory, optimize_trajectory_from,
+    ControlRange, StagedTrajectory, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
+    TrajectorySettings, TrajectoryTask, optimize_trajectory, optimize_trajectory_from,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 use isobar::scalar::Scalar;
@@ -497,7 +497,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             let store = Arc::new(Failing::default());
             store.fail_at.store(stop, Ordering::SeqCst);
             let checkpoints =
-                || Some(TrajectoryCheckpoints { store: store.clone(), problem: "craft".to_owned() });
+                || Some(ProblemCheckpoints { store: store.clone(), problem: "craft".to_owned() });
             let run = |method, checkpoints| {
                 optimize_trajectory(&problem(), &start, &short(method), checkpoints, None)
             };
@@ -520,7 +520,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             assert_eq!((again.variables, again.iterations), (whole.variables.clone(), whole.iterations));
             assert_eq!(again.history, resumed.history);
             // Another problem, another method.
-            let other = TrajectoryCheckpoints { store: store.clone(), problem: "other".to_owned() };
+            let other = ProblemCheckpoints { store: store.clone(), problem: "other".to_owned() };
             let refused = run(method, Some(other)).expect_err("other problem").to_string();
             assert!(refused.contains("of problem `craft`, this run is of `other`"), "{refused}");
             let next = METHODS[(METHODS.iter().position(|m| *m == method).expect("one of them") + 1) % 4];
@@ -542,8 +542,7 @@ fn checkpoints_in_a_file() {
     let start = [2.45, 2.45, 0.0].repeat(5);
     let run = |iterations: u64| {
         let settings = TrajectorySettings { max_iterations: iterations, ..TrajectorySettings::default() };
-        let checkpoints =
-            TrajectoryCheckpoints { store: Arc::new(store.clone()), problem: "craft".to_owned() };
+        let checkpoints = ProblemCheckpoints { store: Arc::new(store.clone()), problem: "craft".to_owned() };
         optimize_trajectory(&problem.separate(), &start, &settings, Some(checkpoints), None)
     };
     assert_eq!(run(2).expect("runs").iterations, 2);

@@ -11,7 +11,7 @@ use super::fit_horizons::{print_horizons, remark_left_out};
 use super::fit_page::fit_page;
 use super::fit_print::{print_fit, print_measurements};
 use super::fit_report::{FitReport, StartsReport};
-use super::fit_resume::KeptFits;
+use super::fit_resume::{KeptFits, fit_error};
 use super::loaded::of_kind;
 use super::messages::{remark, text_output};
 use super::outputs::{check_outputs, print_json, write_json};
@@ -21,7 +21,6 @@ use isobar::interruption;
 use isobar::io::reference::FileKind;
 use isobar::io::{FileError, FitFile, write_atomically};
 use isobar::optimize::ProblemError;
-use isobar::optimize::data::DataError;
 use isobar::optimize::fit::{Fit, fit_from_starts};
 use isobar::optimize::identification::{Identification, MeasurementError, UntouchedIndentation};
 use isobar::optimize::profile::{Profile, profiles};
@@ -42,9 +41,9 @@ pub(super) struct FitArguments {
     /// Also write the result to this file, JSON
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Go on where a fit with the same --out was stopped: what it had come to is kept beside that file, as
-    /// NAME.progress.json
-    #[arg(long, requires = "out", conflicts_with_all = ["evaluate", "compare"])]
+    /// Go on where a fit or a comparison with the same --out was stopped, to the result that it would have had: what it
+    /// had come to is kept beside that file, as NAME.progress.json and with numbers
+    #[arg(long, requires = "out", conflicts_with = "evaluate")]
     resume: bool,
     /// Also follow the cost along each parameter, with the others fitted again, to intervals that need not be symmetric
     #[arg(long, conflicts_with_all = ["evaluate", "compare"])]
@@ -135,19 +134,13 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     super::print_warnings(&file.data_warnings(&problem)?);
     check_page(arguments.record.as_deref())?;
     let outputs = arguments.out.iter().chain(&arguments.record).cloned();
-    let starts = file.settings().starts.count;
-    let kept = arguments.out.as_ref().map(|out| KeptFits::beside(out, starts));
-    let outputs = outputs.chain(kept.iter().flat_map(KeptFits::paths));
-    check_outputs(&outputs.collect::<Vec<_>>(), &file.files()?)?;
-    if let Some(kept) = kept.as_ref().filter(|_| !arguments.resume) {
-        kept.remove()?;
-    }
+    let kept = kept_fits(arguments, outputs.collect(), &file)?;
     let before = problem.errors(&file.parameters.initial()).map_err(|e| rejected(&arguments.fit, e))?;
     remark_untouched(&problem.untouched_indentations(&file.parameters.initial()).map_err(|e| failed(&e))?);
     let digest = file.digest(problem.measurements());
     let (bars, iterations) = (several(), file.settings().max_iterations);
     let progress = |_| Some(among_bars(iterations, &bars));
-    let checkpoint = |start| kept.as_ref().map(|kept| kept.of_start(start, &digest));
+    let checkpoint = |start| kept.as_ref().map(|kept| kept.at(&[start], &digest));
     let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
         .map_err(|error| fit_error(&arguments.fit, &error))?;
     result.uncertainty.judge_misfit();
@@ -171,18 +164,18 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         diagnostics,
         profiles,
     };
-    if let Some(path) = &arguments.out {
-        write_result(path, &report)?;
-    }
-    if let Some(path) = &arguments.record {
+    // Whether it can be written or not, the result is printed.
+    let mut written = arguments.out.as_ref().map_or(Ok(()), |path| write_result(path, &report));
+    if let (Some(path), Ok(())) = (&arguments.record, &written) {
         let at = |values: &[f64]| problem.predictions(values).map_err(|e| failed(&e));
         let predictions = [at(&file.parameters.initial())?, at(&report.fit.values())?];
-        write_page(path, &fit_page(&arguments.fit, &report, &predictions))?;
+        written = Ok(write_page(path, &fit_page(&arguments.fit, &report, &predictions))?);
     }
     match arguments.json {
         true => print_json(&report)?,
         false => print_fit(&mut text_output(), &report)?,
     }
+    written?;
     if interruption::is_requested() {
         let resume = if kept.is_some() { "; with --resume it goes on" } else { "" };
         return Err(Error::Interrupted(format!(
@@ -200,8 +193,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         return Err(failed(&format_args!("{how}: {}", report.fit.termination)));
     }
     if report.fit.converged {
-        // Nothing is left to go on with.
-        kept.as_ref().map_or(Ok(()), KeptFits::remove)
+        kept.as_ref().map_or(Ok(()), KeptFits::end)
     } else {
         Err(failed(&format_args!("the fit did not converge: {}", report.fit.termination)))
     }
@@ -219,15 +211,6 @@ fn followed(problem: &Identification, file: &FitFile, result: &Fit) -> Result<Ve
             remark(format_args!("isobar: warning: no profiles: {error}"));
             Ok(Vec::new())
         }
-    }
-}
-
-/// Why a fit failed: of what was kept of another one, or of itself.
-fn fit_error(path: &Path, error: &isobar::argmin::core::Error) -> Error {
-    let (path, message) = (path.display().to_string(), error.to_string());
-    match error.is::<DataError>() {
-        true => Error::Checkpoint { path, message },
-        false => Error::Fit { path, message },
     }
 }
 
@@ -249,16 +232,15 @@ fn candidate(file: &FitFile, path: &Path, name: &str) -> Result<FitFile, Error> 
 /// Compares the candidates and prints what became of them.
 fn print_compared(arguments: &FitArguments, file: &FitFile) -> Result<(), Error> {
     super::print_warnings(&file.data_warnings(&file.identification()?)?);
-    let outputs: Vec<PathBuf> = arguments.out.iter().cloned().collect();
-    check_outputs(&outputs, &file.files()?)?;
-    let comparison = compare(file, &arguments.fit, arguments.folds)?;
-    if let Some(path) = &arguments.out {
-        write_result(path, &comparison)?;
-    }
+    let kept = kept_fits(arguments, arguments.out.iter().cloned().collect(), file)?;
+    let comparison = compare(file, &arguments.fit, arguments.folds, kept.as_ref())?;
+    let written = arguments.out.as_ref().map_or(Ok(()), |path| write_result(path, &comparison));
     match arguments.json {
         true => print_json(&comparison)?,
         false => print_comparison(&mut text_output(), &comparison)?,
     }
+    written?;
+    kept.as_ref().map_or(Ok(()), KeptFits::end)?;
     match comparison.recommended {
         Some(_) => Ok(()),
         None => Err(Error::Fit {
@@ -266,6 +248,22 @@ fn print_compared(arguments: &FitArguments, file: &FitFile) -> Result<(), Error>
             message: "no model could be fitted and predict what was left out; the reasons are above".into(),
         }),
     }
+}
+
+/// What is kept of fits while they run, where there is an --out: of others before only with --resume. Files that will be
+/// written are checked.
+fn kept_fits(
+    arguments: &FitArguments,
+    mut outputs: Vec<PathBuf>,
+    file: &FitFile,
+) -> Result<Option<KeptFits>, Error> {
+    let kept = arguments.out.as_deref().map(KeptFits::beside);
+    outputs.extend(kept.iter().map(|kept| kept.path(&[0])));
+    check_outputs(&outputs, &file.files()?)?;
+    if let Some(kept) = kept.as_ref().filter(|_| !arguments.resume) {
+        kept.remove()?;
+    }
+    Ok(kept)
 }
 
 /// Tells indentation tests in which nothing touches.

@@ -8,11 +8,14 @@ use serde::Serialize;
 
 use super::Error;
 use super::fit_report::overall;
+use super::fit_resume::{KeptFits, fit_error};
 use super::messages::remark;
 use super::progress::of_parts;
+use isobar::argmin;
 use isobar::interruption;
 use isobar::io::{Candidate, FileError, FitFile};
 use isobar::optimize::comparison::{Rated, folds, rated, simplest};
+use isobar::optimize::data::DataError;
 use isobar::optimize::fit::fit_from_starts;
 use isobar::optimize::identification::{Measurement, MeasurementError};
 use isobar::optimize::least_squares::Residuals;
@@ -56,7 +59,12 @@ struct HeldOut {
 }
 
 /// Compares the candidates of a fit file in so many rounds.
-pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comparison, Error> {
+pub(super) fn compare(
+    file: &FitFile,
+    path: &Path,
+    rounds: usize,
+    kept: Option<&KeptFits>,
+) -> Result<Comparison, Error> {
     let candidates = file.candidates()?;
     let mut measured = 0;
     let mut bar: Option<ProgressBar> = None;
@@ -81,21 +89,25 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
         }
         all_measured.push((own, predicted));
     }
-    for (candidate, (own, predicted)) in candidates.iter().zip(all_measured) {
+    for (number, (candidate, (own, predicted))) in candidates.iter().zip(all_measured).enumerate() {
         let parts = folds(own.len(), rounds);
         let bar = bar.get_or_insert_with(|| of_parts(candidates.len() * parts.len(), "fits"));
-        let result = held_out(candidate, own, &predicted, &parts, bar);
+        let place = kept.map(|kept| (kept, number));
+        let result = held_out(candidate, own, &predicted, &parts, bar, place);
         // Rounds that a model that failed did not come to are done too.
         bar.set_position(((outcomes.len() + 1) * parts.len()) as u64);
         if interruption::is_requested() {
-            let message = format!("{}: the comparison was stopped", path.display());
+            let resume = if kept.is_some() { "; with --resume it goes on" } else { "" };
+            let message = format!("{}: the comparison was stopped{resume}", path.display());
             return Err(Error::Interrupted(message));
         }
         let (held_out, error) = match result {
             Ok(held_out) => (held_out, None),
+            // What was kept is of something else.
+            Err(error) if error.is::<DataError>() => return Err(fit_error(path, &error)),
             Err(error) => {
                 let failed = HeldOut { scores: vec![f64::NAN], errors: Vec::new(), not_converged: 0 };
-                (failed, Some(error))
+                (failed, Some(error.to_string()))
             }
         };
         let told = || match &error {
@@ -130,42 +142,43 @@ pub(super) fn compare(file: &FitFile, path: &Path, rounds: usize) -> Result<Comp
     Ok(Comparison { folds: rounds.min(measured), measurements: measured, candidates: ordered, recommended })
 }
 
-/// Fits a model without each part of the measurements and predicts that part.
+/// Fits a model without each part of the measurements and predicts that part. The fits are kept at its number, if at all.
 fn held_out(
     candidate: &Candidate,
     measurements: Vec<Measurement>,
     predicted: &[Measurement],
     parts: &[Vec<usize>],
     bar: &ProgressBar,
-) -> Result<HeldOut, String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
+    kept: Option<(&KeptFits, usize)>,
+) -> Result<HeldOut, argmin::core::Error> {
     let count = measurements.len();
     let mut scores = vec![f64::NAN; count];
     let mut errors: Vec<Option<MeasurementError>> = vec![None; count];
     let mut not_converged = 0;
-    for part in parts {
+    for (round, part) in parts.iter().enumerate() {
         let is_used = |(index, measurement): (usize, &Measurement)| {
             (!part.contains(&index)).then(|| measurement.clone())
         };
         let used = measurements.iter().enumerate().filter_map(is_used).collect();
-        let problem = candidate.file.identification_of(used).map_err(|e| told(&e))?;
+        let problem = candidate.file.identification_of(used)?;
         let settings = candidate.file.settings();
-        let result = fit_from_starts(&problem, &candidate.file.parameters, settings, |_| None, |_| None)
-            .map_err(|e| told(&e))?;
+        let digest = candidate.file.digest(problem.measurements());
+        let checkpoint = |start| kept.map(|(kept, number)| kept.at(&[number, round, start], &digest));
+        let result = fit_from_starts(&problem, &candidate.file.parameters, settings, |_| None, checkpoint)?;
         bar.inc(1);
         if interruption::is_requested() {
-            return Err("it was stopped".to_owned());
+            return Err(argmin::core::Error::msg("it was stopped"));
         }
         not_converged += usize::from(!result.converged);
         let values = result.values();
         for &index in part {
             // By itself, so that its residuals are its own, and its start is estimated where starts are.
             let one = candidate.prediction.identification_of(vec![predicted[index].clone()]);
-            let one = one.map_err(|e| told(&e))?;
-            let residuals = one.minimized(&values, None).map_err(|e| told(&e))?;
+            let one = one?;
+            let residuals = one.minimized(&values, None)?;
             let square: f64 = residuals.iter().map(|r| r * r).sum();
             scores[index] = square / residuals.len().max(1) as f64;
-            errors[index] = one.errors(&values).map_err(|e| told(&e))?.into_iter().next();
+            errors[index] = one.errors(&values)?.into_iter().next();
         }
     }
     Ok(HeldOut { scores, errors: errors.into_iter().flatten().collect(), not_converged })

@@ -20,14 +20,14 @@ use super::{Error, optimize_ensemble, print_motion_warnings};
 use isobar::interruption;
 use isobar::io::reference::FileKind;
 use isobar::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, policy_tables, write_atomically};
+use isobar::optimize::checkpoint::ProblemCheckpoints;
 use isobar::optimize::constraints::Constraint;
 use isobar::optimize::data::DataError;
 use isobar::optimize::multi_start::lowest;
 use isobar::optimize::objective::When;
 use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::{
-    ConstraintRound, ConstraintState, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum,
-    TrajectoryProblem,
+    ConstraintRound, ConstraintState, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
 };
 use isobar::parallel::in_parallel;
 
@@ -233,7 +233,7 @@ fn optimize(
                     remove(&path)?;
                 }
                 let problem = format!("{digest} {k}");
-                Some(TrajectoryCheckpoints { store: Arc::new(CheckpointFile { path }), problem })
+                Some(ProblemCheckpoints { store: Arc::new(CheckpointFile { path }), problem })
             }
         };
         file.optimize(&problem.separate(), start, checkpoints, progress)

@@ -18,9 +18,10 @@ use super::run_folder::Run;
 use super::{Error, print_motion_warnings};
 use isobar::interruption;
 use isobar::io::{CheckpointFile, OptimizedCommand, ProblemEnsemble, ProblemFile, write_atomically};
+use isobar::optimize::checkpoint::ProblemCheckpoints;
 use isobar::optimize::ensemble::{EnsembleProblem, SuccessRate, optimize_ensemble, success_rate};
 use isobar::optimize::objective::Objective;
-use isobar::optimize::trajectory::{TrajectoryCheckpoints, TrajectoryOptimum};
+use isobar::optimize::trajectory::TrajectoryOptimum;
 use isobar::parallel::in_parallel;
 use isobar::rollout::ControlLaw;
 
@@ -106,7 +107,7 @@ pub(super) fn run(
             if !arguments.resume {
                 remove(&path).map_err(|error| failed(file, error.into()))?;
             }
-            Some(TrajectoryCheckpoints { store: Arc::new(CheckpointFile { path }), problem: digest.clone() })
+            Some(ProblemCheckpoints { store: Arc::new(CheckpointFile { path }), problem: digest.clone() })
         }
     };
     let progress = Some(among_bars(file.settings.max_iterations, &several()));

@@ -23,15 +23,16 @@ use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
+use crate::optimize::checkpoint::ProblemCheckpoints;
 use crate::optimize::constraints::Constraints;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryCheckpoints,
-    TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
-    optimize_constrained_trajectory, optimize_smoothed_trajectory, optimize_trajectory,
+    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryMethod, TrajectoryOptimum,
+    TrajectoryProblem, TrajectorySettings, TrajectoryTask, optimize_constrained_trajectory,
+    optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
@@ -123,7 +124,7 @@ impl ProblemFile {
         &self,
         problem: &TrajectoryProblem<'_>,
         start: &[f64],
-        checkpoints: Option<TrajectoryCheckpoints>,
+        checkpoints: Option<ProblemCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), argmin::core::Error> {
         let settings = &self.settings;

@@ -7,15 +7,13 @@ use argmin::core::{CostFunction, Error, Executor, Gradient};
 
 use super::problem::EnsembleProblem;
 use crate::optimize::automatic::Automatic;
-use crate::optimize::checkpoint::RunCheckpoint;
+use crate::optimize::checkpoint::{ProblemCheckpoints, RunCheckpoint};
 use crate::optimize::ilqr::{Expansion, Policy, StagedProblem};
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::solver::run;
 use crate::optimize::surroundings::Surroundings;
 use crate::optimize::termination::Termination;
-use crate::optimize::trajectory::{
-    History, TrajectoryCheckpoints, TrajectoryMethod, TrajectoryOptimum, TrajectorySettings, taken,
-};
+use crate::optimize::trajectory::{History, TrajectoryMethod, TrajectoryOptimum, TrajectorySettings, taken};
 use crate::rollout::{Controller, TrajectoryResiduals};
 
 /// A problem by reference.
@@ -92,7 +90,7 @@ pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
     problem: &EnsembleProblem<'_, C, R>,
     start: &[f64],
     settings: &TrajectorySettings,
-    checkpoints: Option<TrajectoryCheckpoints>,
+    checkpoints: Option<ProblemCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     let variables = &problem.task().variables;
@@ -102,7 +100,7 @@ pub fn optimize_ensemble<C: Controller, R: TrajectoryResiduals>(
     let solver = Automatic::new().with_cost_tolerance(tolerance)?;
     let checkpoint = match checkpoints {
         None => None,
-        Some(TrajectoryCheckpoints { store, problem: of }) => {
+        Some(ProblemCheckpoints { store, problem: of }) => {
             let mut checkpoint = RunCheckpoint {
                 store,
                 method: METHOD.to_owned(),

@@ -1,140 +1,174 @@
-//! What is kept of a fit while it runs, so that one that is interrupted can go on.
+//! What is kept of a fit while it runs, so that one that is interrupted goes on to the same result.
 //!
-//! After every iteration the variables, the model's own unknowns and how many iterations led there go to a
-//! [`CheckpointStore`]. A fit that goes on begins at what it finds there with the damping of a first step, so that it
-//! comes to the same minimum, if not by the same way.
+//! A fit is solved in stages. What is kept is the checkpoint of the present stage's solver ([`RunCheckpoint`]) with the
+//! linearization it has come to, the model's own unknowns, and where the stage began. The substeps that a stage holds
+//! are found again from there.
 
-use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use argmin::core::Error;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use crate::optimize::checkpoint::{CheckpointStore, InvalidField};
+use crate::optimize::checkpoint::{CheckpointStore, InvalidField, ProblemCheckpoints};
 use crate::optimize::data_error::DataError;
-use crate::optimize::least_squares::{FittedModel, Keeper};
-
-/// Where a fit is kept, and what tells its problem from others.
-#[derive(Clone)]
-pub struct FitCheckpoint<'a> {
-    /// Where it is kept.
-    pub store: &'a dyn CheckpointStore,
-    /// An identifier of the problem, such as a digest of its files. What was kept of another one is refused.
-    pub problem: String,
-}
-
-impl fmt::Debug for FitCheckpoint<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FitCheckpoint").field("problem", &self.problem).finish_non_exhaustive()
-    }
-}
+use crate::optimize::least_squares::{FittedModel, HeldSubsteps};
 
 /// What a fit is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Stage {
+pub(in crate::optimize) enum Stage {
     /// The easier problem, whose solution it goes on from.
     Eased,
-    /// The problem itself.
+    /// The problem itself, with substeps that follow the parameters.
     Whole,
+    /// The same with substeps that are held, in this round.
+    Held(usize),
+}
+
+/// Where a stage began.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::optimize) struct Begun {
+    pub stage: Stage,
+    /// The optimizer's variables, and how many iterations led to them.
+    pub variables: Vec<f64>,
+    pub iterations: u64,
+    /// The model's own unknowns.
+    pub unknowns: Vec<f64>,
 }
 
 /// The format; a change of meaning changes it.
-const FORMAT: &str = "isobar fit 1";
+const FORMAT: &str = "isobar fit 2";
 
 /// What is kept, in JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Saved {
+struct Saved {
     format: String,
     problem: String,
-    pub stage: Stage,
-    pub iterations: u64,
-    cost: f64,
-    pub variables: Vec<f64>,
+    begun: Begun,
     unknowns: Vec<f64>,
-}
-
-/// How far the present stage has come.
-#[derive(Debug)]
-struct Reached {
-    stage: Stage,
-    /// Iterations that led to the next point.
-    iterations: u64,
-    /// The least cost so far.
-    cost: f64,
+    solver: Box<RawValue>,
 }
 
 #[derive(Debug)]
-pub(super) struct KeptFit<'a> {
-    place: FitCheckpoint<'a>,
-    reached: Mutex<Reached>,
+pub(in crate::optimize) struct KeptFit {
+    place: ProblemCheckpoints,
+    /// What was kept before, until its stage is over.
+    found: Mutex<Option<Saved>>,
+    begun: Mutex<Option<Begun>>,
+    /// The model's own unknowns at present.
+    pub unknowns: Mutex<Vec<f64>>,
 }
 
-impl<'a> KeptFit<'a> {
-    /// One that begins.
-    pub fn new(place: FitCheckpoint<'a>) -> Self {
-        let reached = Mutex::new(Reached { stage: Stage::Eased, iterations: 0, cost: f64::INFINITY });
-        Self { place, reached }
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// A solver starts on a stage at a point that so many iterations led to.
-    pub fn begin(&self, stage: Stage, iterations: u64) {
-        let begun = Reached { stage, iterations, cost: f64::INFINITY };
-        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = begun;
-    }
-
-    /// What was kept before, if anything. The model begins with its own unknowns.
+impl KeptFit {
+    /// One that goes on from what was kept, if anything was.
     ///
     /// # Errors
     /// What is there cannot be read, or does not belong to this problem.
-    pub fn load(
+    pub fn new(place: ProblemCheckpoints, (lower, upper): (&[f64], &[f64])) -> Result<Self, Error> {
+        let path = || place.store.name();
+        let found: Option<Saved> = match place.store.load()? {
+            Some(text) => Some(
+                serde_json::from_str(&text)
+                    .map_err(|source| DataError::CheckpointFormat { path: path(), source })?,
+            ),
+            None => None,
+        };
+        if let Some(Saved { format, problem, begun, .. }) = &found {
+            for (field, found, expected) in
+                [("format", format, FORMAT), ("problem", problem, place.problem.as_str())]
+            {
+                if found != expected {
+                    let (found, expected) = (found.clone(), expected.to_owned());
+                    return Err(DataError::OtherCheckpoint { path: path(), field, found, expected }.into());
+                }
+            }
+            InvalidField::check_variables("begun.variables", &begun.variables, (lower, upper))
+                .map_err(|source| DataError::CheckpointField { path: path(), source })?;
+        }
+        let (begun, unknowns) = (Mutex::new(None), Mutex::new(Vec::new()));
+        Ok(Self { place, found: Mutex::new(found), begun, unknowns })
+    }
+
+    /// The identifier of the problem.
+    pub fn problem(&self) -> &str {
+        &self.place.problem
+    }
+
+    /// Where the stage began that was interrupted, if one was. Of the problem itself, the model has its own unknowns there.
+    ///
+    /// # Errors
+    /// They are not of this model.
+    pub fn interrupted(&self, model: &dyn FittedModel) -> Result<Option<Begun>, Error> {
+        let begun = locked(&self.found).as_ref().map(|found| found.begun.clone());
+        match &begun {
+            Some(begun) if begun.stage != Stage::Eased => self.start(model, &begun.unknowns, None)?,
+            _ => {}
+        }
+        Ok(begun)
+    }
+
+    fn start(
         &self,
-        (lower, upper): (&[f64], &[f64]),
         model: &dyn FittedModel,
-    ) -> Result<Option<Saved>, Error> {
-        let store = self.place.store;
-        let Some(text) = store.load()? else { return Ok(None) };
-        let path = || store.name();
-        let saved: Saved = serde_json::from_str(&text)
-            .map_err(|source| DataError::CheckpointFormat { path: path(), source })?;
-        let expected = [("format", &saved.format, FORMAT), ("problem", &saved.problem, &self.place.problem)];
-        if let Some((field, found, expected)) = expected.into_iter().find(|(_, found, own)| found != own) {
-            let (found, expected) = (found.clone(), expected.to_owned());
-            return Err(DataError::OtherCheckpoint { path: path(), field, found, expected }.into());
+        unknowns: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<(), Error> {
+        if model.start_from(unknowns, substeps) {
+            return Ok(());
         }
-        let invalid = |source| DataError::CheckpointField { path: path(), source };
-        InvalidField::check_count("variables", saved.variables.len(), lower.len()).map_err(invalid)?;
-        for (i, &x) in saved.variables.iter().enumerate() {
-            let field = format!("variables[{i}]");
-            InvalidField::check_number(&field, x, lower[i], upper[i]).map_err(invalid)?;
+        let (field, found) = ("unknowns".to_owned(), format!("{} numbers", unknowns.len()));
+        let allowed = "as many finite numbers as the states at the starts have".to_owned();
+        let source = InvalidField { field, found, allowed };
+        Err(DataError::CheckpointField { path: self.place.store.name(), source }.into())
+    }
+
+    /// A solver starts on a stage of a model, with these substeps where it holds some, at variables that so many
+    /// iterations led to. Where this stage was interrupted, the model goes on with its unknowns.
+    ///
+    /// # Errors
+    /// They are not of this model.
+    pub fn begin(
+        &self,
+        stage: Stage,
+        (variables, iterations): (&[f64], u64),
+        (model, substeps): (&dyn FittedModel, Option<&HeldSubsteps>),
+    ) -> Result<(), Error> {
+        let unknowns = model.unknowns();
+        let mut found = locked(&self.found);
+        *found = found.take().filter(|found| found.begun.stage == stage);
+        if let Some(found) = &*found {
+            self.start(model, &found.unknowns, substeps)?;
         }
-        if saved.stage == Stage::Whole && !model.start_from(&saved.unknowns) {
-            let (field, found) = ("unknowns".to_owned(), format!("{} numbers", saved.unknowns.len()));
-            let allowed = "as many finite numbers as the states at the starts have".to_owned();
-            return Err(invalid(InvalidField { field, found, allowed }).into());
-        }
-        Ok(Some(saved))
+        *locked(&self.unknowns) = model.unknowns();
+        *locked(&self.begun) = Some(Begun { stage, variables: variables.to_vec(), iterations, unknowns });
+        Ok(())
     }
 }
 
-impl Keeper for KeptFit<'_> {
-    fn keep(&self, variables: &[f64], cost: f64, unknowns: &dyn Fn() -> Vec<f64>) -> Result<(), Error> {
-        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
-        // A trial of a line search that is no better is not where a fit should go on.
-        if cost.is_nan() || cost >= reached.cost {
-            return Ok(());
-        }
+/// The checkpoints of the present stage's solver.
+impl CheckpointStore for KeptFit {
+    fn load(&self) -> Result<Option<String>, Error> {
+        Ok(locked(&self.found).as_ref().map(|found| found.solver.get().to_owned()))
+    }
+
+    fn name(&self) -> String {
+        self.place.store.name()
+    }
+
+    fn save(&self, text: &str) -> Result<(), Error> {
+        let Some(begun) = locked(&self.begun).clone() else { return Ok(()) };
         let saved = Saved {
             format: FORMAT.to_owned(),
             problem: self.place.problem.clone(),
-            stage: reached.stage,
-            iterations: reached.iterations,
-            cost,
-            variables: variables.to_vec(),
-            unknowns: unknowns(),
+            begun,
+            unknowns: locked(&self.unknowns).clone(),
+            solver: RawValue::from_string(text.to_owned())?,
         };
-        self.place.store.save(&serde_json::to_string(&saved)?)?;
-        (reached.cost, reached.iterations) = (cost, reached.iterations + 1);
-        Ok(())
+        self.place.store.save(&serde_json::to_string(&saved)?)
     }
 }

@@ -3,10 +3,10 @@
 use argmin::core::Error;
 use serde::Serialize;
 
-use super::kept::{FitCheckpoint, KeptFit};
 use super::settings::{FitSettings, FitStarts};
 use super::solve::{Solved, solve_from, values_at};
 use super::{Fit, cost_at_start, finish};
+use crate::optimize::checkpoint::ProblemCheckpoints;
 use crate::optimize::data_error::DataError;
 use crate::optimize::least_squares::{FittedModel, Residuals};
 use crate::optimize::multi_start::{lowest, scattered_starts};
@@ -56,19 +56,19 @@ fn starts(parameters: &FitParameters, settings: FitStarts) -> Result<Vec<Vec<f64
 
 /// Fits from each of the starts of the settings ([`FitSettings::starts`]), in parallel, and keeps the best result. Start
 /// k is the same for any number of starts and threads. `progress` and `checkpoint` give what is told of, and kept of, the
-/// fit from start k; one that has been interrupted goes on from what was kept.
+/// fit from start k; one that has been interrupted goes on from what was kept to the result that it would have had.
 ///
 /// The model is left with the unknowns of its own that belong to the result.
 ///
 /// # Errors
 /// What was kept is of something else, no start can be fitted from, or the model cannot be differentiated at the
 /// solution.
-pub fn fit_from_starts<'c, R: Residuals + Clone + Send + Sync>(
+pub fn fit_from_starts<R: Residuals + Clone + Send + Sync>(
     model: &R,
     parameters: &FitParameters,
     settings: &FitSettings,
     progress: impl Fn(usize) -> Option<ProgressObserver> + Sync,
-    checkpoint: impl Fn(usize) -> Option<FitCheckpoint<'c>> + Sync,
+    checkpoint: impl Fn(usize) -> Option<ProblemCheckpoints> + Sync,
 ) -> Result<Fit, Error> {
     let copy = || -> Box<dyn FittedModel + '_> { Box::new(model.clone()) };
     let told = Told { progress: &progress, checkpoint: &checkpoint };
@@ -76,9 +76,9 @@ pub fn fit_from_starts<'c, R: Residuals + Clone + Send + Sync>(
 }
 
 /// What is told of, and kept of, the fit from each start.
-struct Told<'a, 'c> {
+struct Told<'a> {
     progress: &'a (dyn Fn(usize) -> Option<ProgressObserver> + Sync),
-    checkpoint: &'a (dyn Fn(usize) -> Option<FitCheckpoint<'c>> + Sync),
+    checkpoint: &'a (dyn Fn(usize) -> Option<ProblemCheckpoints> + Sync),
 }
 
 /// Fits copies of a model, and leaves the model with the unknowns of the best.
@@ -87,26 +87,22 @@ fn fit_copies<'m>(
     copy: &(dyn Fn() -> Box<dyn FittedModel + 'm> + Sync),
     parameters: &FitParameters,
     settings: &FitSettings,
-    Told { progress, checkpoint }: &Told<'_, '_>,
+    Told { progress, checkpoint }: &Told<'_>,
 ) -> Result<Fit, Error> {
     let before = cost_at_start(model, parameters)?;
     let all = starts(parameters, settings.starts)?;
     if let [only] = &all[..] {
-        let kept = checkpoint(0).map(KeptFit::new);
         let start = (only.clone(), before);
-        let told = (progress(0), kept.as_ref());
-        let solved = solve_from(model, parameters, settings, &start, (told.0.as_ref(), told.1))?;
+        let solved = solve_from(model, parameters, settings, &start, (progress(0).as_ref(), checkpoint(0)))?;
         return finish(model, parameters, settings, before, solved);
     }
     let one = |(k, start): (usize, &Vec<f64>)| -> Result<(Solved, Vec<f64>), Error> {
         let model = copy();
         let cost = if k == 0 { before } else { f64::INFINITY };
-        let kept =
-            checkpoint(k).map(|place| FitCheckpoint { problem: format!("{} {k}", place.problem), ..place });
-        let kept = kept.map(KeptFit::new);
-        let told = (progress(k), kept.as_ref());
-        let solved =
-            solve_from(&*model, parameters, settings, &(start.clone(), cost), (told.0.as_ref(), told.1))?;
+        let kept = checkpoint(k)
+            .map(|place| ProblemCheckpoints { problem: format!("{} {k}", place.problem), ..place });
+        let start = (start.clone(), cost);
+        let solved = solve_from(&*model, parameters, settings, &start, (progress(k).as_ref(), kept))?;
         let unknowns = model.unknowns();
         Ok((solved, unknowns))
     };
@@ -123,7 +119,7 @@ fn fit_copies<'m>(
     let outcomes = results.iter().zip(&all).map(|(result, from)| outcome(parameters, result, from));
     let mut outcomes: Vec<StartOutcome> = outcomes.collect::<Result<_, Error>>()?;
     let (solved, unknowns) = results.swap_remove(best)?;
-    model.start_from(&unknowns);
+    model.start_from(&unknowns, solved.held.as_ref());
     let fit = finish(model, parameters, settings, before, solved)?;
     let variance = fit.uncertainty.residual_variance.unwrap_or(0.0);
     let least = outcomes[best].cost.unwrap_or(f64::INFINITY);

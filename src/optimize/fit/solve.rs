@@ -1,17 +1,25 @@
 //! The solver of a fit, with what makes it easier: an easier problem first, and substeps that are held.
 
-use argmin::core::{Error, Executor};
+use std::sync::Arc;
 
-use super::kept::{KeptFit, Stage};
+use argmin::core::observers::ObserverMode;
+use argmin::core::{Error, Executor, Solver};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::kept::{Begun, KeptFit, Stage};
 use super::settings::{FitSettings, Method};
+use crate::optimize::checkpoint::{ProblemCheckpoints, Resumable, RunCheckpoint};
+use crate::optimize::data_error::DataError;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::least_squares::{
-    FittedModel, HeldSubsteps, Keeper, LastLinearization, LeastSquares, half_square,
+    FittedModel, HeldSubsteps, LastLinearization, LeastSquares, half_square,
 };
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::parameters::FitParameters;
 use crate::optimize::progress::ProgressObserver;
-use crate::optimize::solver::{Convergence, Ended, run};
+use crate::optimize::solver::{Convergence, Ended, SolverState, run};
+use crate::optimize::trajectory::History;
 
 /// Most times that substeps are held at what the fit has come to.
 const MOST_ROUNDS: usize = 4;
@@ -54,19 +62,23 @@ pub(super) fn solve_from(
     parameters: &FitParameters,
     settings: &FitSettings,
     (start, cost): &(Vec<f64>, f64),
-    (progress, kept): (Option<&ProgressObserver>, Option<&KeptFit<'_>>),
+    (progress, kept): (Option<&ProgressObserver>, Option<ProblemCheckpoints>),
 ) -> Result<Solved, Error> {
-    let mut x = parameters.variables(start)?;
     let (lower, upper) = parameters.bounds();
-    let (mut made, mut is_eased) = (0, false);
-    if let Some(saved) = kept.map(|kept| kept.load((&lower, &upper), model)).transpose()?.flatten() {
-        (x, made, is_eased) = (saved.variables, saved.iterations, saved.stage == Stage::Whole);
-    }
-    if !is_eased {
-        (x, made) = eased_start(model, parameters, settings, (x, *cost, made), kept)?;
-    }
+    let kept = kept.map(|place| KeptFit::new(place, (&lower, &upper)).map(Arc::new)).transpose()?;
+    let kept = kept.as_ref();
+    let from = match kept.map(|kept| kept.interrupted(model)).transpose()?.flatten() {
+        Some(Begun { stage, variables, iterations, .. }) if stage != Stage::Eased => {
+            (stage, variables, iterations)
+        }
+        _ => {
+            let x = parameters.variables(start)?;
+            let (x, made) = eased_start(model, parameters, settings, (x, *cost), kept)?;
+            (Stage::Whole, x, made)
+        }
+    };
     let last = LastLinearization::default();
-    let (ended, held) = solve_through_jumps((model, &last), parameters, settings, (x, made), progress, kept)?;
+    let (ended, held) = solve_through_jumps((model, &last), parameters, settings, from, progress, kept)?;
     Ok(Solved {
         variables: ended.variables,
         cost: ended.cost,
@@ -79,90 +91,93 @@ pub(super) fn solve_from(
 }
 
 /// Where a fit begins, and how many iterations it took to find that: at the solution of the model's easier problem
-/// ([`Residuals::eased`]) where there is one and its cost is lower, otherwise at the start that is given with its cost
-/// and the iterations that led there.
+/// ([`Residuals::eased`]) where there is one and its cost is lower, otherwise at the start that is given with its cost.
 fn eased_start(
     model: &dyn FittedModel,
     parameters: &FitParameters,
     settings: &FitSettings,
-    (x, cost, made): (Vec<f64>, f64, u64),
-    kept: Option<&KeptFit<'_>>,
+    (x, cost): (Vec<f64>, f64),
+    kept: Option<&Arc<KeptFit>>,
 ) -> Result<(Vec<f64>, u64), Error> {
-    let Some(easier) = model.eased() else { return Ok((x, made)) };
+    let Some(easier) = model.eased() else { return Ok((x, 0)) };
     let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_EASED);
     // It must not use up what the problem itself needs.
-    let max_iterations = (settings.max_iterations / 2).min(MOST_EASED).saturating_sub(made);
+    let max_iterations = (settings.max_iterations / 2).min(MOST_EASED);
     let settings = FitSettings { cost_tolerance, max_iterations, ..*settings };
-    let problem = LeastSquares::of(&*easier, parameters).keeping(begin(kept, Stage::Eased, made));
-    // One that fails is no help, and no harm.
-    let Ok(ended) = solve(problem, &settings, x.clone(), None) else { return Ok((x, made)) };
+    kept.map_or(Ok(()), |kept| kept.begin(Stage::Eased, (&x, 0), (&*easier, None)))?;
+    let ended = match solve(LeastSquares::of(&*easier, parameters), &settings, x.clone(), None, kept) {
+        Err(error) if error.is::<DataError>() => return Err(error),
+        // One that fails is no help, and no harm.
+        Err(_) => return Ok((x, 0)),
+        Ok(ended) => ended,
+    };
     let values = values_at(parameters, &ended.variables)?;
     let priors: f64 = parameters.prior_residuals(&values).map(|(_, r, _)| 0.5 * r * r).sum();
     let is_better = model.residuals(&values).is_ok_and(|r| half_square(&r) + priors < cost);
-    Ok((if is_better { ended.variables } else { x }, made + ended.iterations))
+    Ok((if is_better { ended.variables } else { x }, ended.iterations))
 }
 
-/// What is told of the points of a stage that so many iterations led to.
-fn begin<'k>(kept: Option<&'k KeptFit<'_>>, stage: Stage, made: u64) -> Option<&'k dyn Keeper> {
-    kept.map(|kept| {
-        kept.begin(stage, made);
-        kept as &dyn Keeper
-    })
-}
-
-/// Runs the solver of a fit from these variables, which so many iterations led to; where residuals come from
+/// Runs the solver of a fit on a stage from these variables, which so many iterations led to; where residuals come from
 /// error-controlled steps, first with substeps that follow the parameters, then with those held that it has come to.
 /// Returns these too.
 fn solve_through_jumps(
     (model, last): (&dyn FittedModel, &LastLinearization),
     parameters: &FitParameters,
     settings: &FitSettings,
-    (x, made): (Vec<f64>, u64),
+    (stage, x, made): (Stage, Vec<f64>, u64),
     progress: Option<&ProgressObserver>,
-    kept: Option<&KeptFit<'_>>,
+    kept: Option<&Arc<KeptFit>>,
 ) -> Result<(Ended, Option<HeldSubsteps>), Error> {
-    let problem = LeastSquares::of(model, parameters).remembering(last);
-    // Those of an iteration limit are left after iterations that were made.
-    let left = |made: u64, cost_tolerance: f64| FitSettings {
-        max_iterations: settings.max_iterations.saturating_sub(made),
-        cost_tolerance,
-        ..*settings
+    let find_substeps = |x: &[f64]| model.find_substeps(&values_at(parameters, x)?);
+    let run = |stage, cost_tolerance, (x, made): (Vec<f64>, u64), held: Option<&HeldSubsteps>, progress| {
+        let problem = LeastSquares::of(model, parameters).remembering(last);
+        let problem = held.map_or(problem, |held| problem.holding(held));
+        kept.map_or(Ok(()), |kept| kept.begin(stage, (&x, made), (model, held)))?;
+        // Those of an iteration limit are left after iterations that were made.
+        let max_iterations = settings.max_iterations.saturating_sub(made);
+        let settings = FitSettings { max_iterations, cost_tolerance, ..*settings };
+        let ended = solve(problem, &settings, x, progress, kept)?;
+        Ok::<_, Error>(Ended { iterations: made + ended.iterations, ..ended })
     };
-    let after = |made: u64, ended: Ended| Ended { iterations: made + ended.iterations, ..ended };
-    if model.find_substeps(&values_at(parameters, &x)?)?.is_empty() {
-        let problem = problem.keeping(begin(kept, Stage::Whole, made));
-        let ended = solve(problem, &left(made, settings.cost_tolerance), x, progress)?;
-        return Ok((after(made, ended), None));
+    let mut held = find_substeps(&x)?;
+    if held.is_empty() {
+        return Ok((run(stage, settings.cost_tolerance, (x, made), None, progress)?, None));
     }
-    let rough = left(made, settings.cost_tolerance.max(TOLERANCE_OF_JUMPS));
-    let following = problem.keeping(begin(kept, Stage::Whole, made));
-    let mut ended = after(made, solve(following, &rough, x, progress)?);
-    let mut held = model.find_substeps(&values_at(parameters, &ended.variables)?)?;
-    for round in 1..=MOST_ROUNDS {
+    let (mut first, mut at) = (1, (x, made));
+    if let Stage::Held(round) = stage {
+        first = round;
+    } else {
+        let rough = settings.cost_tolerance.max(TOLERANCE_OF_JUMPS);
+        let ended = run(stage, rough, at, None, progress)?;
+        held = find_substeps(&ended.variables)?;
         if ended.is_out_of_iterations || ended.is_interrupted {
-            break;
+            return Ok((ended, Some(held)));
         }
-        let made = ended.iterations;
-        let holding = problem.holding(&held).keeping(begin(kept, Stage::Whole, made));
-        ended = after(made, solve(holding, &left(made, settings.cost_tolerance), ended.variables, None)?);
-        let found = model.find_substeps(&values_at(parameters, &ended.variables)?)?;
-        if found == held || round == MOST_ROUNDS {
-            break;
-        }
-        held = found;
+        at = (ended.variables, ended.iterations);
     }
-    Ok((ended, Some(held)))
+    for round in first.. {
+        let ended = run(Stage::Held(round), settings.cost_tolerance, at, Some(&held), None)?;
+        let is_stopped = ended.is_out_of_iterations || ended.is_interrupted;
+        let found = find_substeps(&ended.variables)?;
+        if is_stopped || found == held || round >= MOST_ROUNDS {
+            return Ok((ended, Some(held)));
+        }
+        (held, at) = (found, (ended.variables, ended.iterations));
+    }
+    Err(Error::msg("the rounds with held substeps do not end"))
 }
 
-/// Runs the solver of a fit from these variables.
+/// Runs the solver of a fit from these variables, or from what was kept of the present stage.
 pub(in crate::optimize) fn solve(
     problem: LeastSquares<'_>,
     settings: &FitSettings,
     x: Vec<f64>,
     progress: Option<&ProgressObserver>,
+    kept: Option<&Arc<KeptFit>>,
 ) -> Result<Ended, Error> {
     let (lower, upper) = problem.parameters().bounds();
-    let (tolerance, limit) = (settings.cost_tolerance, settings.max_iterations);
+    let tolerance = settings.cost_tolerance;
+    let problem = problem.telling(kept.map(|kept| &kept.unknowns));
     match settings.method {
         Method::LevenbergMarquardt => {
             let solver =
@@ -170,13 +185,49 @@ pub(in crate::optimize) fn solve(
             let solver =
                 solver.with_initial_damping(FIRST_DAMPING)?.with_acceleration(true).with_end_in_noise(true);
             let solver = solver.with_secant_updates(problem.has_costly_jacobian());
-            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
-            run(executor, progress, LevenbergMarquardt::convergence)
+            let solver = solver.with_kept_linearization(kept.is_some());
+            run_kept(problem, solver, settings, x, (progress, kept), LevenbergMarquardt::convergence)
         }
         Method::Lbfgs => {
             let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let executor = Executor::new(problem, solver).configure(|state| state.param(x).max_iters(limit));
-            run(executor, progress, Lbfgsb::convergence)
+            let solver = solver.with_kept_gradient(kept.is_some());
+            run_kept(problem, solver, settings, x, (progress, kept), Lbfgsb::convergence)
         }
     }
+}
+
+/// Runs one solver, with its checkpoints where it is kept.
+fn run_kept<'p, S, J, R>(
+    problem: LeastSquares<'p>,
+    solver: S,
+    settings: &FitSettings,
+    x: Vec<f64>,
+    (progress, kept): (Option<&ProgressObserver>, Option<&Arc<KeptFit>>),
+    convergence: impl FnOnce(&S) -> Option<Convergence>,
+) -> Result<Ended, Error>
+where
+    S: Solver<LeastSquares<'p>, SolverState<J, R>> + Serialize + DeserializeOwned + Clone + Resumable,
+    J: Clone + 'static,
+    R: Clone + 'static,
+{
+    let (lower, upper) = problem.parameters().bounds();
+    let max_iterations = settings.max_iterations;
+    let mut executor =
+        Executor::new(problem, solver).configure(|state| state.param(x).max_iters(max_iterations));
+    if let Some(kept) = kept {
+        let history = History { counter: Arc::default(), iterations: Arc::default() };
+        executor =
+            executor.add_observer(history.clone(), ObserverMode::Always).checkpointing(RunCheckpoint {
+                store: Arc::clone(kept) as Arc<_>,
+                method: format!("{:?}", settings.method),
+                problem: kept.problem().to_owned(),
+                lower,
+                upper,
+                cost: None,
+                max_iterations,
+                counter: history.counter,
+                iterations: history.iterations,
+            });
+    }
+    run(executor, progress, convergence)
 }

@@ -40,7 +40,7 @@ fn noisy_sigma(estimated: bool) -> StandardDeviations {
 }
 
 /// The identification of modulus and dissipation from such a recording.
-fn noisy_identification(seed: u64, horizon: f64, estimated: bool) -> Identification<Pad> {
+pub(super) fn noisy_identification(seed: u64, horizon: f64, estimated: bool) -> Identification<Pad> {
     let model = model(None);
     let measured =
         Measurement::Motion(noisy_motion(&model, noisy_recording(seed), horizon, &noisy_sigma(estimated)));
@@ -62,7 +62,7 @@ fn noisy_problem(model: Model, measured: Vec<Measurement>) -> Identification<Pad
     Identification::new(model, state, settings, Pad, NAMES[..2].iter().copied(), measured).unwrap()
 }
 
-fn unknown(modulus: f64, dissipation: f64) -> FitParameters {
+pub(super) fn unknown(modulus: f64, dissipation: f64) -> FitParameters {
     FitParameters::new(vec![
         FitParameter::new(NAMES[0], modulus).bounded(10.0, 1e6).logarithmic(),
         FitParameter::new(NAMES[1], dissipation).bounded(-2.0, 5.0),

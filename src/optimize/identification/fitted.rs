@@ -38,10 +38,26 @@ struct Fineness<'a> {
 pub(super) struct Starts {
     /// Those of the last Jacobian.
     present: StartsOfAll,
-    /// The parameters of the last Jacobian, and for each measurement the windows whose starts are estimated.
-    linear: Option<(Vec<f64>, Vec<Vec<LinearWindow>>)>,
+    linear: Option<Linear>,
     /// What was evaluated last: a Jacobian at the same parameters is there already.
     tried: Option<Evaluation>,
+}
+
+/// What the last Jacobian belongs to.
+#[derive(Clone, Debug)]
+struct Linear {
+    parameters: Vec<f64>,
+    substeps: Option<HeldSubsteps>,
+    windows: Windows,
+}
+
+/// For each measurement the windows whose starts are estimated.
+#[derive(Clone, Debug)]
+enum Windows {
+    Known(Vec<Vec<LinearWindow>>),
+    /// Those of a fit that goes on after an interruption, until they are needed: of each whether its start is stuck
+    /// ([`LinearWindow`]).
+    Interrupted(Vec<bool>),
 }
 
 /// What a fit makes least and its derivative at some parameters, with what they were evaluated with.
@@ -63,7 +79,9 @@ impl Starts {
     /// The starts that explain the measurements best at these parameters, to first order around the last Jacobian;
     /// `None` before the first.
     fn expected(&self, parameters: &[f64]) -> Option<StartsOfAll> {
-        let (at, windows) = self.linear.as_ref()?;
+        let Linear { parameters: at, windows: Windows::Known(windows), .. } = self.linear.as_ref()? else {
+            return None;
+        };
         let change = DVector::from_iterator(at.len(), parameters.iter().zip(at).map(|(a, b)| a - b));
         let of_one = |(present, windows): (&Vec<State>, &Vec<LinearWindow>)| match windows.is_empty() {
             true => present.clone(),
@@ -98,9 +116,29 @@ impl<A: AppliedForces> Identification<A> {
         self.locked().present.clone()
     }
 
-    /// Takes these for the starts of windows, wherever they come from.
-    pub(super) fn replace_starts(&self, present: StartsOfAll) {
-        *self.locked() = Starts::recorded(present);
+    /// Takes these for the starts of windows: those of a Jacobian at these parameters, with these substeps and whether
+    /// each start was stuck, or of none where there are no parameters.
+    pub(super) fn replace_starts(
+        &self,
+        present: StartsOfAll,
+        (parameters, stuck): (&[f64], Vec<bool>),
+        substeps: Option<&HeldSubsteps>,
+    ) {
+        let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
+        let linear = Linear { parameters, substeps, windows: Windows::Interrupted(stuck) };
+        let linear = Some(linear).filter(|linear| !linear.parameters.is_empty());
+        *self.locked() = Starts { present, linear, tried: None };
+    }
+
+    /// The parameters of the last Jacobian, and whether each start was stuck; nothing before the first.
+    pub(super) fn last_linear(&self) -> (Vec<f64>, Vec<bool>) {
+        let starts = self.locked();
+        let Some(linear) = &starts.linear else { return Default::default() };
+        let stuck = match &linear.windows {
+            Windows::Known(windows) => windows.iter().flatten().map(|window| window.is_stuck).collect(),
+            Windows::Interrupted(stuck) => stuck.clone(),
+        };
+        (linear.parameters.clone(), stuck)
     }
 }
 
@@ -127,14 +165,35 @@ impl<A: AppliedForces + Clone> Identification<A> {
         parameters: &[f64],
         substeps: Option<&HeldSubsteps>,
     ) -> Result<LinearResiduals, Error> {
-        let Evaluation { parameters, starts, linear, windows, .. } = self.evaluation(parameters, substeps)?;
-        *self.locked() = Starts { present: starts, linear: Some((parameters, windows)), tried: None };
+        let Evaluation { parameters, substeps, starts, linear, windows } =
+            self.evaluation(parameters, substeps)?;
+        let last = Linear { parameters, substeps, windows: Windows::Known(windows) };
+        *self.locked() = Starts { present: starts, linear: Some(last), tried: None };
         Ok(linear)
+    }
+
+    /// Linearizes once more where a fit was interrupted after its last Jacobian, so that it goes on as if it had not been.
+    fn renew_windows(&self) -> Result<(), Error> {
+        let (last, mut starts) = {
+            let before = self.locked();
+            (before.linear.clone(), before.present.clone())
+        };
+        let Some(Linear { parameters, substeps, windows: Windows::Interrupted(stuck) }) = last else {
+            return Ok(());
+        };
+        let held = substeps.as_ref();
+        let (_, mut windows) =
+            self.linearized(&parameters, self.fineness(), held, &mut starts, Estimated::Eliminated)?;
+        let all = windows.iter_mut().flatten();
+        all.zip(stuck).for_each(|(window, is_stuck)| window.is_stuck = is_stuck);
+        self.locked().linear = Some(Linear { parameters, substeps, windows: Windows::Known(windows) });
+        Ok(())
     }
 
     /// The first time, starts that are estimated are looked for; after a Jacobian they are those expected from it, or
     /// better ones.
     fn evaluation(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Evaluation, Error> {
+        self.renew_windows()?;
         let is_same = |e: &mut Evaluation| e.parameters == parameters && e.substeps.as_ref() == substeps;
         let (expected, present) = {
             let mut before = self.locked();

@@ -23,7 +23,7 @@ pub(super) struct LinearWindow {
     start: State,
     directions: Vec<usize>,
     /// Whether the step that it promises for the start alone did not lower the cost.
-    is_stuck: bool,
+    pub is_stuck: bool,
     residuals: DVector<f64>,
     /// With respect to the parameters of the fit.
     by_parameters: DMatrix<f64>,

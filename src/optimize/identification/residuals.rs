@@ -158,37 +158,35 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         })
     }
 
-    /// The tangents from the recorded states at the starts of windows to the estimated ones, one after another.
+    /// The numbers of the states at the starts of windows where these are estimated; after a Jacobian its parameters, and
+    /// for each of the windows 1 where its start was stuck, otherwise 0.
     fn unknowns(&self) -> Vec<f64> {
-        let present = self.present_starts();
-        let with_starts = self.measurements.iter().zip(&present);
+        if self.eliminated() == 0 {
+            return Vec::new();
+        }
+        let with_starts = self.measurements.iter().zip(self.present_starts());
         let estimated = with_starts.filter(|(measurement, _)| measurement.estimated_directions() > 0);
-        let of_one = |(measurement, starts): (&Measurement, &Vec<State>)| -> Vec<f64> {
-            let pairs = measurement.recorded_starts().into_iter().zip(starts);
-            pairs.flat_map(|(recorded, start)| recorded.difference(start)).collect()
-        };
-        estimated.flat_map(of_one).collect()
+        let of_one = |mut start: State| start.numbers_mut().map(|x| *x).collect::<Vec<f64>>();
+        let starts = estimated.flat_map(|(_, starts)| starts).flat_map(of_one);
+        let (parameters, stuck) = self.last_linear();
+        starts.chain(parameters).chain(stuck.into_iter().map(|is| f64::from(u8::from(is)))).collect()
     }
 
-    fn start_from(&self, unknowns: &[f64]) -> bool {
-        let mut rest = unknowns;
-        let mut present = Vec::with_capacity(self.measurements.len());
-        for measurement in &self.measurements {
-            let mut starts = measurement.recorded_starts();
-            if measurement.estimated_directions() > 0 {
-                for start in &mut starts {
-                    let Some((own, later)) = rest.split_at_checked(start.tangent_dimension()) else {
-                        return false;
-                    };
-                    *start = start.moved(own);
-                    rest = later;
-                }
-            }
-            present.push(starts);
+    fn start_from(&self, unknowns: &[f64], substeps: Option<&HeldSubsteps>) -> bool {
+        let mut rest = unknowns.iter().copied();
+        let mut present: Vec<_> = self.measurements.iter().map(Measurement::recorded_starts).collect();
+        let with_starts = self.measurements.iter().zip(&mut present);
+        let estimated = with_starts.filter(|(measurement, _)| measurement.estimated_directions() > 0);
+        for number in estimated.flat_map(|(_, starts)| starts).flat_map(State::numbers_mut) {
+            let Some(found) = rest.next() else { return false };
+            *number = found;
         }
-        let is_whole = rest.is_empty() && unknowns.iter().all(|x| x.is_finite());
+        let last: Vec<f64> = rest.collect();
+        let (parameters, stuck) = last.split_at(last.len().min(self.targets.0.len()));
+        let is_whole = [0, self.targets.0.len() + self.estimated_starts()[0]].contains(&last.len())
+            && unknowns.iter().all(|x| x.is_finite());
         if is_whole {
-            self.replace_starts(present);
+            self.replace_starts(present, (parameters, stuck.iter().map(|&is| is != 0.0).collect()), substeps);
         }
         is_whole
     }

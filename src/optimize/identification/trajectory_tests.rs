@@ -19,6 +19,8 @@ use nalgebra::{Matrix3, Vector3};
 
 #[path = "estimated_start_tests.rs"]
 mod estimated_starts;
+#[path = "resumed_tests.rs"]
+mod resumed;
 
 /// A pad below z = 0 that pushes with modulus · depth · (1 − dissipation · v_z) at a corner of
 /// the body, from the parameters of the model's first material: impacts without contact queries.

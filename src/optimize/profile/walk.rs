@@ -113,8 +113,8 @@ impl FittedModel for Holding<'_> {
         self.model.unknowns()
     }
 
-    fn start_from(&self, unknowns: &[f64]) -> bool {
-        self.model.start_from(unknowns)
+    fn start_from(&self, unknowns: &[f64], substeps: Option<&HeldSubsteps>) -> bool {
+        self.model.start_from(unknowns, substeps)
     }
 
     fn minimized_with_finer(&self, _: Finer, _: &[f64]) -> Option<Result<LinearResiduals, Error>> {
@@ -171,7 +171,7 @@ impl Walk<'_> {
                 let inside = start.iter().zip(bounds).map(|(x, (l, u))| x.max(*l).min(*u)).collect();
                 let problem = LeastSquares::of(&holding, parameters);
                 let problem = self.held.map_or(problem, |held| problem.holding(held));
-                let ended = solve(problem, &self.settings, inside, None)?;
+                let ended = solve(problem, &self.settings, inside, None, None)?;
                 (ended.variables, ended.cost)
             }
         };

@@ -3,13 +3,13 @@
 use argmin::core::{CostFunction, Error, Gradient};
 use serde::{Deserialize, Serialize};
 
-use super::minimize::{TrajectoryCheckpoints, TrajectoryOptimum, optimize_trajectory};
+use super::minimize::{TrajectoryOptimum, optimize_trajectory};
 use super::problem::TrajectoryProblem;
 use super::settings::TrajectorySettings;
 use super::{Evaluations, TrajectoryIteration};
 use crate::interruption;
 use crate::optimize::bounds::projected_gradient_norm;
-use crate::optimize::checkpoint::InvalidField;
+use crate::optimize::checkpoint::{InvalidField, ProblemCheckpoints};
 use crate::optimize::constraints::{AugmentedLagrangian, Constraints, Multipliers};
 use crate::optimize::data::DataError;
 use crate::optimize::progress::{ProgressObserver, RoundProgress};
@@ -95,7 +95,7 @@ pub fn optimize_constrained_trajectory(
     constraints: &Constraints,
     start: &[f64],
     settings: &ConstrainedSettings,
-    checkpoints: Option<&TrajectoryCheckpoints>,
+    checkpoints: Option<&ProblemCheckpoints>,
     progress: Option<&ProgressObserver>,
 ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), Error> {
     let saved = checkpoints.map(|checkpoints| load(checkpoints, problem, constraints)).transpose()?.flatten();
@@ -134,7 +134,7 @@ pub fn optimize_constrained_trajectory(
             break;
         }
         state.evaluations = problem.evaluations();
-        if let Some(TrajectoryCheckpoints { store, .. }) = checkpoints {
+        if let Some(ProblemCheckpoints { store, .. }) = checkpoints {
             store.save(&serde_json::to_string(&state)?)?;
         }
         if is_done || is_hopeless(&state) {
@@ -283,7 +283,7 @@ fn infeasible(constraints: &Constraints, state: &Saved) -> Termination {
 
 /// The saved run, if there is one and it belongs to this problem.
 fn load(
-    checkpoints: &TrajectoryCheckpoints,
+    checkpoints: &ProblemCheckpoints,
     problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
 ) -> Result<Option<Saved>, Error> {

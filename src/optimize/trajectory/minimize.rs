@@ -14,7 +14,7 @@ use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
 use super::staged::StagedTrajectory;
 use crate::optimize::automatic::Automatic;
-use crate::optimize::checkpoint::{CheckpointStore, Resumable, RunCheckpoint};
+use crate::optimize::checkpoint::{ProblemCheckpoints, Resumable, RunCheckpoint};
 use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::{Ilqr, StagedProblem};
 use crate::optimize::lbfgsb::Lbfgsb;
@@ -49,16 +49,6 @@ pub struct TrajectoryOptimum {
     pub ending: Termination,
     /// The iterations, those before an interruption included.
     pub history: Vec<TrajectoryIteration>,
-}
-
-/// The store of a run's checkpoints, and the identifier of its problem.
-#[derive(Clone, Debug)]
-pub struct TrajectoryCheckpoints {
-    /// Where they are kept.
-    pub store: Arc<dyn CheckpointStore>,
-    /// An identifier of this problem, such as a digest of its definition. A checkpoint with another
-    /// identifier is refused.
-    pub problem: String,
 }
 
 /// A trajectory problem by reference.
@@ -103,7 +93,7 @@ struct Run {
     /// Lower and upper bounds of the variables.
     bounds: (Vec<f64>, Vec<f64>),
     history: History,
-    checkpoints: Option<TrajectoryCheckpoints>,
+    checkpoints: Option<ProblemCheckpoints>,
     progress: Option<ProgressObserver>,
 }
 
@@ -150,7 +140,7 @@ impl Run {
         problem: &TrajectoryProblem<'_>,
         start: &[f64],
         settings: &TrajectorySettings,
-        checkpoints: Option<TrajectoryCheckpoints>,
+        checkpoints: Option<ProblemCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(Self, Iterations), Error> {
         let history = History { counter: problem.counter(), iterations: Arc::default() };
@@ -178,7 +168,7 @@ impl Run {
         R: Clone + 'static,
     {
         let max_iterations = self.settings.max_iterations;
-        let checkpoint = self.checkpoints.map(|TrajectoryCheckpoints { store, problem }| RunCheckpoint {
+        let checkpoint = self.checkpoints.map(|ProblemCheckpoints { store, problem }| RunCheckpoint {
             store,
             method: self.settings.method.name().to_owned(),
             problem,
@@ -261,7 +251,7 @@ pub fn optimize_trajectory(
     problem: &TrajectoryProblem<'_>,
     start: &[f64],
     settings: &TrajectorySettings,
-    checkpoints: Option<TrajectoryCheckpoints>,
+    checkpoints: Option<ProblemCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
@@ -327,7 +317,7 @@ pub fn optimize_smoothed_trajectory(
     start: &[f64],
     smoothing: &SmoothingSettings,
     settings: &TrajectorySettings,
-    checkpoints: Option<TrajectoryCheckpoints>,
+    checkpoints: Option<ProblemCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
     if settings.method != TrajectoryMethod::Lbfgs {

@@ -22,8 +22,7 @@ pub use evaluations::{EvaluationCounter, Evaluations};
 pub(super) use history::{History, taken};
 pub use history::{Iterations, TrajectoryIteration};
 pub use minimize::{
-    TrajectoryCheckpoints, TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory,
-    optimize_trajectory_from,
+    TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
 };
 pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use receding_horizon::{Plan, RecedingHorizon};

@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 use isobar::geometry::{SurfaceMesh, VolumeMesh};
 use isobar::io::robot::{Robot, RobotOptions};
 use isobar::io::{CheckpointFile, FitFile, JointStateFile, ProblemFile, Scene, TrajectoryTable};
+use isobar::optimize::checkpoint::ProblemCheckpoints;
 use isobar::optimize::data::{Indentation, Recording};
-use isobar::optimize::trajectory::TrajectoryCheckpoints;
 use isobar::rollout::SimulationError;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -89,7 +89,7 @@ fn checkpoint(path: &Path) -> Result<(), String> {
     let problem = file.problem().map_err(|e| e.to_string())?;
     let start = problem.variables(&file.start).map_err(|e| e.to_string())?;
     let store = CheckpointFile { path: path.to_owned() };
-    let checkpoints = TrajectoryCheckpoints { store: Arc::new(store), problem: "fuzz".into() };
+    let checkpoints = ProblemCheckpoints { store: Arc::new(store), problem: "fuzz".into() };
     let optimum = file.optimize(&problem, &start, Some(checkpoints), None).map(|(optimum, _)| optimum);
     // The command names the file that it was given.
     told(optimum.map_err(|e| format!("{}: {e}", path.display())))
