@@ -453,6 +453,15 @@ where
             }
             None => (x, model),
         };
+        // Here and not only where it is asked whether to end, so that a checkpoint of this iteration tells.
+        let residual_norm = (2.0 * half_square(&model.residuals)).sqrt();
+        if self.convergence.is_none()
+            && self.updates == 0
+            && self.gradient_cosine(&x, &model.gradient, &model.jacobian, residual_norm)
+                <= self.tolerances.gradient
+        {
+            self.convergence = Some(Convergence::Gradient);
+        }
         if self.keeps_linearization {
             self.linearization = Some((model.residuals.clone(), model.jacobian.as_slice().to_vec()));
         }

@@ -35,6 +35,7 @@ fn an_interrupted_fit_is_the_same_fit() {
     let cases = [
         (settings, fixed, &far, f64::INFINITY, true),
         (settings, fixed, &near, 0.1, false),
+        (FitSettings { cost_tolerance: 0.0, ..settings }, fixed, &near, 0.1, false),
         (settings, controlled, &near, 0.1, true),
         (settings, controlled, &near, f64::INFINITY, false),
         (lbfgs, fixed, &near, 0.1, true),
@@ -69,7 +70,12 @@ fn an_interrupted_fit_is_the_same_fit() {
             let saved: serde_json::Value = serde_json::from_str(text).unwrap();
             stages.push(saved["begun"]["stage"].to_string());
         }
-        println!("case {k}: {} saves, {} iterations", texts[0].len(), whole.iterations);
+        println!(
+            "case {k}: {} saves, {}, {} iterations",
+            texts[0].len(),
+            whole.termination,
+            whole.iterations
+        );
     }
     for stage in ["\"eased\"", "\"whole\"", "{\"held\":1}", "{\"held\":2}"] {
         assert!(stages.iter().any(|found| found == stage), "{stage} in {stages:?}");
