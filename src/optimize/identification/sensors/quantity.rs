@@ -12,6 +12,7 @@ use crate::multibody::{
 };
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{body_index, parameter_path::listed};
+use crate::rollout::SimulationError;
 use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialVelocity, rotation_exponential};
 
@@ -193,7 +194,7 @@ impl Quantity {
                         name.to_owned(),
                         by.map_or("any other".to_owned(), |by| model.bodies[by].name.clone()),
                     );
-                    return Err(ProblemError::NoContact { a, b });
+                    return Err(SimulationError::NoContact { a, b }.into());
                 }
                 Place::Contact { on, by }
             }
