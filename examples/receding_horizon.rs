@@ -68,7 +68,7 @@ fn main() -> Result<(), Failure> {
     };
     let terms = vec![
         term(Quantity::Position { body: 0, relative_to: None }, ball, 4e3),
-        term(Quantity::Velocity { body: 0 }, Vector3::zeros(), 50.0),
+        term(Quantity::Velocity { body: 0, relative_to: None }, Vector3::zeros(), 50.0),
         term(Quantity::Control { index: 0 }, grip, 0.05),
         term(Quantity::Control { index: 1 }, grip, 0.05),
     ];

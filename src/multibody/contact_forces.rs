@@ -184,11 +184,11 @@ impl<T: Scalar> Model<T> {
 
     /// The wrench that contact exerts on a body about its origin, in W, summed over `pairs` of
     /// geometries one of which is always its own, with the bodies at `frames`.
-    pub(crate) fn contact_wrench_on(
+    pub(crate) fn contact_wrench_on<'p>(
         &self,
         frames: &[BodyFrame<T>],
         body: usize,
-        pairs: &[GeometryPair],
+        pairs: impl IntoIterator<Item = &'p GeometryPair>,
         workspace: &mut PairWorkspace,
     ) -> SpatialForce<T> {
         let mut sum = SpatialForce::zero();

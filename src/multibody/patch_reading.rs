@@ -25,6 +25,23 @@ pub struct PatchReading<T = f64> {
     pub slip: Vector3<T>,
 }
 
+impl<T: Scalar> PatchReading<T> {
+    /// The patch of two bodies at these frames, from what is read off their surfaces.
+    pub(crate) fn of(reading: &SurfaceReading<T>, frames: &[BodyFrame<T>], bodies: BodyPair) -> Self {
+        let SurfaceReading { area, first_moment, normal, force, .. } = *reading;
+        let centroid = first_moment * area.recip();
+        let (a, b) = (&frames[bodies.a], &frames[bodies.b]);
+        let at = |frame: &BodyFrame<T>| frame.velocity.shifted(&(centroid - frame.pose.translation));
+        let velocity = at(a).translational - at(b).translational;
+        let square = normal.dot(&normal);
+        // Rounding of cancelled normals must not decide on a direction.
+        let has_normal = square.real() > (1e-12 * area.real() * area.real()).max(f64::MIN_POSITIVE);
+        let along =
+            if has_normal { normal * (normal.dot(&velocity) * square.recip()) } else { Vector3::zeros() };
+        Self { force, area, centroid, slip: velocity - along }
+    }
+}
+
 impl<T: Scalar> Model<T> {
     /// The readings of all pairs of geometries of two bodies together, at these frames; `None` where none of them
     /// touch.
@@ -57,16 +74,6 @@ impl<T: Scalar> Model<T> {
         workspace: &mut PairWorkspace,
     ) -> Option<PatchReading<T>> {
         let reading = self.surface_reading(frames, bodies, workspace)?;
-        let SurfaceReading { area, first_moment, normal, force, .. } = reading;
-        let centroid = first_moment * area.recip();
-        let (a, b) = (&frames[bodies.a], &frames[bodies.b]);
-        let at = |frame: &BodyFrame<T>| frame.velocity.shifted(&(centroid - frame.pose.translation));
-        let velocity = at(a).translational - at(b).translational;
-        let square = normal.dot(&normal);
-        // Rounding of cancelled normals must not decide on a direction.
-        let has_normal = square.real() > (1e-12 * area.real() * area.real()).max(f64::MIN_POSITIVE);
-        let along =
-            if has_normal { normal * (normal.dot(&velocity) * square.recip()) } else { Vector3::zeros() };
-        Some(PatchReading { force, area, centroid, slip: velocity - along })
+        Some(PatchReading::of(&reading, frames, bodies))
     }
 }

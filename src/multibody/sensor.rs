@@ -88,8 +88,7 @@ impl<T: Scalar> Model<T> {
     ) -> SpatialForce<T> {
         let SensorWorkspace { frames, joints, contact } = workspace;
         self.update_frames(state, frames, joints);
-        let pairs: Vec<GeometryPair> = self.pairs_of(BodyPair::of(on, from)).copied().collect();
-        self.contact_wrench_on(frames, on, &pairs, contact)
+        self.contact_wrench_on(frames, on, self.pairs_of(BodyPair::of(on, from)), contact)
     }
 }
 

@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::multibody::Model;
 use crate::optimize::error::ProblemError;
 use crate::optimize::objective::When;
-use crate::optimize::quantity::{Frames, Measured, Quantity};
-use crate::rollout::{DifferentiableResiduals, Moment, ResidualsIn};
+use crate::rollout::{DifferentiableResiduals, Moment, Quantity, Reader, ResidualsIn};
 use crate::scalar::Scalar;
 
 /// The values that a constraint allows.
@@ -77,7 +76,6 @@ struct Number {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constraints {
     constraints: Vec<Constraint>,
-    measured: Vec<Measured>,
     /// The numbers at the start of every step, and those at the end.
     running: Vec<Number>,
     end: Vec<Number>,
@@ -90,13 +88,13 @@ impl Constraints {
     /// When a constraint does not match the model, a bound is NaN or above the other, or a scale, tolerance or
     /// length is not positive.
     pub fn new(model: &Model, controls: usize, constraints: Vec<Constraint>) -> Result<Self, ProblemError> {
-        let (mut measured, mut running, mut end) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut running, mut end) = (Vec::new(), Vec::new());
         for (index, constraint) in constraints.iter().enumerate() {
             let is_of_step = constraint.quantity.is_of_step();
             if is_of_step && constraint.when == When::End {
                 return Err(ProblemError::ControlAtEnd);
             }
-            measured.push(Measured::new(model, controls, constraint.quantity)?);
+            constraint.quantity.check(model, controls)?;
             let numbers = numbers(index, constraint)?;
             if constraint.when == When::Running {
                 running.extend_from_slice(&numbers);
@@ -105,7 +103,7 @@ impl Constraints {
                 end.extend(numbers);
             }
         }
-        Ok(Self { constraints, measured, running, end })
+        Ok(Self { constraints, running, end })
     }
 
     /// The constraints.
@@ -129,12 +127,12 @@ impl Constraints {
         at_end: bool,
         mut visit: impl FnMut(usize, &Number, T),
     ) {
-        let mut frames = Frames::default();
+        let mut reader = Reader::default();
         let mut last: Option<(usize, Vector3<T>)> = None;
         for (i, number) in self.at_moment(at_end).iter().enumerate() {
             let value = match last {
                 Some((constraint, value)) if constraint == number.constraint => value,
-                _ => self.measured[number.constraint].value(moment, &mut frames),
+                _ => self.constraints[number.constraint].quantity.value(moment, &mut reader),
             };
             last = Some((number.constraint, value));
             let scale = self.constraints[number.constraint].scale;

@@ -51,12 +51,6 @@ pub enum ProblemError {
         /// The time, s.
         time: f64,
     },
-    /// The model has no such body, joint coordinate or control value.
-    #[error("there is no {what} {index}; there are {count}")]
-    NoSuch { what: &'static str, index: usize, count: usize },
-    /// The two bodies cannot touch.
-    #[error("bodies `{a}` and `{b}` cannot touch in this model")]
-    NoContact { a: String, b: String },
     /// A weight is not usable.
     #[error("a weight is {0}; it must be at least 0 and finite")]
     Weight(f64),

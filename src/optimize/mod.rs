@@ -22,7 +22,6 @@ pub mod objective;
 pub mod parameters;
 pub mod profile;
 pub mod progress;
-mod quantity;
 pub mod randomized_smoothing;
 pub mod solver;
 pub mod surroundings;

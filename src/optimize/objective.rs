@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::multibody::Model;
 use crate::optimize::error::ProblemError;
-use crate::optimize::quantity::{Frames, Measured};
-pub use crate::optimize::quantity::{Quantity, QuantityAtEnd};
-use crate::rollout::{Moment, TrajectoryResiduals};
+pub use crate::rollout::Quantity;
+use crate::rollout::{Loss, Moment, Reader, SimulationError, TrajectoryResiduals};
 use crate::scalar::{Scalar, lift_vector};
 
 /// Which deviations from the target count.
@@ -98,8 +97,6 @@ pub struct CostTerm {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objective {
     terms: Vec<CostTerm>,
-    /// For each term how its quantity is evaluated.
-    measured: Vec<Measured>,
 }
 
 impl Objective {
@@ -108,18 +105,16 @@ impl Objective {
     /// # Errors
     /// When a term does not match the model, or a weight is negative or not finite.
     pub fn new(model: &Model, controls: usize, terms: Vec<CostTerm>) -> Result<Self, ProblemError> {
-        let mut measured = Vec::with_capacity(terms.len());
         for term in &terms {
             if term.when == When::End && term.quantity.is_of_step() {
                 return Err(ProblemError::ControlAtEnd);
             }
-            let quantity = Measured::new(model, controls, term.quantity)?;
+            term.quantity.check(model, controls)?;
             if let Some(w) = term.weight.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
                 return Err(ProblemError::Weight(*w));
             }
-            measured.push(quantity);
         }
-        Ok(Self { terms, measured })
+        Ok(Self { terms })
     }
 
     /// The terms.
@@ -129,10 +124,7 @@ impl Objective {
 
     /// Each term by itself, in order: the objective is their sum.
     pub fn separate_terms(&self) -> Vec<Self> {
-        let terms = self.terms.iter().zip(&self.measured);
-        terms
-            .map(|(term, measured)| Self { terms: vec![term.clone()], measured: vec![measured.clone()] })
-            .collect()
+        self.terms.iter().map(|term| Self { terms: vec![term.clone()] }).collect()
     }
 
     /// The part of each term in the cost of a trajectory, in order.
@@ -140,10 +132,10 @@ impl Objective {
         let mut parts = vec![0.0; self.terms.len()];
         for moment in moments {
             let at_end = moment.dt == 0.0;
-            let mut frames = Frames::default();
+            let mut reader = Reader::default();
             for (i, part) in parts.iter_mut().enumerate() {
                 let mut residuals = Vec::new();
-                self.add(i, moment, at_end, &mut frames, &mut residuals);
+                self.add(i, moment, at_end, &mut reader, &mut residuals);
                 *part += residuals.iter().map(|r| 0.5 * r * r).sum::<f64>();
             }
         }
@@ -156,7 +148,7 @@ impl Objective {
         index: usize,
         moment: &Moment<T>,
         at_end: bool,
-        frames: &mut Frames<T>,
+        reader: &mut Reader<T>,
         out: &mut Vec<T>,
     ) {
         let term = &self.terms[index];
@@ -165,7 +157,7 @@ impl Objective {
         }
         let scale = if at_end { 1.0 } else { moment.dt.sqrt() };
         let target = term.target.at(moment.time);
-        let value = self.measured[index].value(moment, frames);
+        let value = term.quantity.value(moment, reader);
         let off = value - lift_vector::<T>(&target);
         for axis in 0..term.quantity.dimension() {
             if term.weight[axis] > 0.0 {
@@ -182,12 +174,42 @@ impl Objective {
 
 impl TrajectoryResiduals for Objective {
     fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        let mut frames = Frames::default();
-        (0..self.terms.len()).for_each(|i| self.add(i, moment, false, &mut frames, residuals));
+        let mut reader = Reader::default();
+        (0..self.terms.len()).for_each(|i| self.add(i, moment, false, &mut reader, residuals));
     }
 
     fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
-        let mut frames = Frames::default();
-        (0..self.terms.len()).for_each(|i| self.add(i, moment, true, &mut frames, residuals));
+        let mut reader = Reader::default();
+        (0..self.terms.len()).for_each(|i| self.add(i, moment, true, &mut reader, residuals));
+    }
+}
+/// A component of a quantity at the end of a motion, as a loss.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantityAtEnd {
+    quantity: Quantity,
+    component: usize,
+}
+
+impl QuantityAtEnd {
+    /// The component of this number, from 0, of a quantity of a model's motions.
+    ///
+    /// # Errors
+    /// When the model does not have the quantity, or it has not so many components, or is of a step.
+    pub fn new(model: &Model, quantity: Quantity, component: usize) -> Result<Self, ProblemError> {
+        let count = quantity.dimension();
+        if quantity.is_of_step() {
+            return Err(ProblemError::ControlAtEnd);
+        }
+        if component >= count {
+            return Err(SimulationError::NoSuch { what: "component", index: component, count }.into());
+        }
+        quantity.check(model, 0)?;
+        Ok(Self { quantity, component })
+    }
+}
+
+impl Loss for QuantityAtEnd {
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        self.quantity.value(moment, &mut Reader::default())[self.component]
     }
 }

@@ -120,7 +120,18 @@ impl<C: Controller, T: Scalar> ClosedLoop<'_, C, T> {
             if let Some(&index) = controller.controls().iter().find(|&&index| index >= count) {
                 return Err(SimulationError::ControllerOutput { index, count });
             }
-            controller.observed().iter().try_for_each(|observed| observed.check(rollout.model))?;
+            for observed in controller.observed() {
+                if observed.is_of_step() {
+                    return Err(SimulationError::ObservedOfStep);
+                }
+                observed.check(rollout.model, 0).map_err(|error| match error {
+                    SimulationError::NoSuch { what, index, count } => {
+                        SimulationError::Observed { what, index, count }
+                    }
+                    error => error,
+                })?;
+            }
+            controller.nominal().map_or(Ok(()), |nominal| nominal.check(rollout.model))?;
         }
         let expected = controllers.iter().map(|c| c.controller.parameter_count()).sum();
         match parameters.len() == expected {

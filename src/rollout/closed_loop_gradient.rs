@@ -208,8 +208,8 @@ impl<C: Controller> Feedback for LoopFeedback<'_, C> {
             observer.renew();
             for (i, by) in &observed {
                 values.clear();
-                let quantities = controllers[*i].controller.observed();
-                observer.observe(constant, state, (time, moved), quantities, &mut values);
+                let controller = &controllers[*i].controller;
+                observer.observe(constant, state, (time, moved), controller, &mut values);
                 for (k, direction) in directions.clone().enumerate() {
                     by_state[direction] += along(&values, by, k);
                 }
@@ -222,8 +222,8 @@ impl<C: Controller> Feedback for LoopFeedback<'_, C> {
             observer.renew();
             for (i, by) in &observed {
                 values.clear();
-                let quantities = controllers[*i].controller.observed();
-                observer.observe(model, state, (time, Moved::All), quantities, &mut values);
+                let controller = &controllers[*i].controller;
+                observer.observe(model, state, (time, Moved::All), controller, &mut values);
                 for (k, &column) in columns.iter().enumerate() {
                     by_parameters[column] += along(&values, by, k);
                 }

@@ -43,6 +43,15 @@ pub enum SimulationError {
         "the state has {state} joint velocities, but the model's joints have {model}, or its joints are of other kinds"
     )]
     JointCount { state: usize, model: usize },
+    /// A quantity of a body, joint coordinate or control value that the model does not have.
+    #[error("there is no {what} {index}; there are {count}")]
+    NoSuch { what: &'static str, index: usize, count: usize },
+    /// A quantity of the contact of two bodies that cannot touch.
+    #[error("bodies `{a}` and `{b}` cannot touch in this model")]
+    NoContact { a: String, b: String },
+    /// A controller observes what is not known when it samples.
+    #[error("a controller observes a command or the force of a step, which starts when it has sampled")]
+    ObservedOfStep,
     /// A controller observes something that the model does not have.
     #[error("a controller observes {what} {index}; there are {count}, counted from 0")]
     Observed { what: &'static str, index: usize, count: usize },

@@ -33,6 +33,7 @@ mod linearization;
 mod loss;
 mod loss_workspace;
 mod moment;
+mod quantity;
 mod report;
 mod schedule;
 mod simulate;
@@ -59,8 +60,8 @@ pub use events::{
 };
 pub use feedback::{
     ControlLaw, Controller, ControllerCotangent, ControllerPoint, FeedbackStage, GripForce, KnotFeedback,
-    KnotLaw, NetworkInput, NeuralNetwork, NominalStates, Observation, Observed, Output, Pid, PidMeasurement,
-    SampledController, SensorNoise, SlipReflex, SlipSense,
+    KnotLaw, NetworkInput, NeuralNetwork, NominalStates, Observation, Output, Pid, SampledController,
+    SensorNoise, SlipReflex, SlipSense,
 };
 pub use forward::loss_gradient_forward;
 pub use gauss_newton::GaussNewton;
@@ -72,6 +73,8 @@ pub use loss::{
 };
 pub use loss_workspace::LossWorkspace;
 pub use moment::{Moment, MomentGradient, StepEnd};
+pub use quantity::Quantity;
+pub(crate) use quantity::Reader;
 pub use report::{StepReport, TakenStep};
 pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};

@@ -29,7 +29,17 @@ pub struct Moment<'a, T = f64> {
     pub step_end: Option<StepEnd<'a, T>>,
 }
 
-impl<T: Scalar> Moment<'_, T> {
+impl<'a, T: Scalar> Moment<'a, T> {
+    /// A state by itself, of no step that is looked at.
+    pub(crate) fn instant(
+        model: &'a Model<T>,
+        state: &'a State<T>,
+        control: &'a [T],
+        contacts: &'a RefCell<PairWorkspace>,
+    ) -> Self {
+        Self { step: 0, time: 0.0, dt: 0.0, model, state, control, contacts, step_end: None }
+    }
+
     /// The wrench on body `on` about its origin, in W, that body `from` exerts over the step that starts here, N and N m:
     /// the impulse of their contacts over the step, divided by its length. It is the force that the step was taken with,
     /// which that of the state by the law of an instant ([`Model::contact_wrench`]) comes to with shorter steps.

@@ -29,9 +29,9 @@ fn objective(model: &Model) -> Objective {
     let [dumbbell, block, ground] =
         ["dumbbell", "block", "ground"].map(|name| model.body_index(name).expect("a body"));
     let terms = vec![
-        term(Quantity::Velocity { body: dumbbell }, 1.0, When::End),
-        term(Quantity::AngularVelocity { body: block }, 0.1, When::End),
-        term(Quantity::ContactForce { on: dumbbell, from: ground }, 0.1, When::Running),
+        term(Quantity::Velocity { body: dumbbell, relative_to: None }, 1.0, When::End),
+        term(Quantity::AngularVelocity { body: block, relative_to: None }, 0.1, When::End),
+        term(Quantity::ContactForce { on: dumbbell, from: ground, expressed_in: None }, 0.1, When::Running),
     ];
     Objective::new(model, 0, terms).expect("it fits")
 }

@@ -5,8 +5,8 @@ use isobar::contact::{ContactModel, MaterialParameter};
 use isobar::multibody::{Model, Parameter, State, seeded};
 use isobar::rollout::{
     Checkpoints, ClosedLoop, ControlKnots, ControlLaw, Controls, GripForce, HalfSquares, KnotInterpolation,
-    KnotLaw, Loss, Moment, NetworkInput, NeuralNetwork, Observed, Output, Pid, PidMeasurement, Rollout,
-    SampledController, SensorNoise, SimulationSettings, SlipReflex, SlipSense, TrajectoryResiduals,
+    KnotLaw, Loss, Moment, NetworkInput, NeuralNetwork, Output, Pid, Quantity, Rollout, SampledController,
+    SensorNoise, SimulationSettings, SlipReflex, SlipSense, TrajectoryResiduals,
 };
 use isobar::scalar::{DualArray, Scalar};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
@@ -58,13 +58,22 @@ fn controllers(delay: usize) -> (Vec<SampledController<ControlLaw>>, Vec<f64>) {
     let squeeze = || Output::new([(1, 0.9)]);
     let knots = ControlKnots::new(KnotInterpolation::Linear, vec![0.0, 0.02, 0.05]).expect("knots");
     let grip = GripForce::new(&[(LEFT, BALL), (RIGHT, BALL)], knots.clone(), Some(sense()), squeeze());
-    let measurement = PidMeasurement::Position { body: 2, relative_to: None, axis: Vector3::z() };
-    let pid = Pid::new(measurement, knots.clone(), Output::new([(0, 1.0)]));
+    let (body, relative_to) = (2, None);
+    let height = [Quantity::Position { body, relative_to }, Quantity::Velocity { body, relative_to }];
+    let pid = Pid::new(height, Vector3::z(), knots.clone(), Output::new([(0, 1.0)]));
     let inputs = [
-        NetworkInput { observed: Observed::ContactForce { on: LEFT, from: BALL }, offset: 1.0, scale: 5.0 },
-        NetworkInput { observed: Observed::PatchArea { on: RIGHT, from: BALL }, offset: 0.0, scale: 1e-4 },
-        NetworkInput { observed: Observed::PatchCentroid { on: LEFT, from: BALL }, offset: 0.0, scale: 0.01 },
-        NetworkInput { observed: Observed::JointVelocity { index: 2 }, offset: 0.0, scale: 0.05 },
+        NetworkInput {
+            observed: Quantity::ContactForce { on: LEFT, from: BALL, expressed_in: Some(LEFT) },
+            offset: 1.0,
+            scale: 5.0,
+        },
+        NetworkInput { observed: Quantity::ContactArea { on: RIGHT, from: BALL }, offset: 0.0, scale: 1e-4 },
+        NetworkInput {
+            observed: Quantity::ContactCentroid { on: LEFT, from: BALL },
+            offset: 0.0,
+            scale: 0.01,
+        },
+        NetworkInput { observed: Quantity::JointVelocity { index: 2 }, offset: 0.0, scale: 0.05 },
     ];
     let network =
         NeuralNetwork::new(&inputs, 2, vec![(Output::new([(1, 1.0)]), 0.4), (Output::new([(0, 1.0)]), 1e-3)]);
@@ -218,4 +227,25 @@ fn what_is_commanded_gives_the_same_motion_without_controllers() {
     let noise = controllers[0].noise.clone().unwrap();
     controllers[0].noise = Some(noise.of_stream(1));
     assert_ne!(ClosedLoop::new(rollout, &controllers, &parameters).simulate().unwrap().1, controls);
+}
+
+#[test]
+fn what_cannot_be_observed_is_refused() {
+    let scene = held_ball();
+    let rollout = Rollout::new(&scene.model, &scene.state, SimulationSettings::default(), 0.01);
+    let refused = |observed| {
+        let inputs = [NetworkInput { observed, offset: 0.0, scale: 1.0 }];
+        let network = NeuralNetwork::new(&inputs, 1, vec![(Output::new([(0, 1.0)]), 1.0)]);
+        let parameters = vec![0.0; network.layer_sizes().iter().sum()];
+        let controllers = [SampledController::new(network, 1)];
+        let outcome = ClosedLoop::new(rollout, &controllers, &parameters).simulate();
+        outcome.map(|_| ()).expect_err("it cannot be observed").to_string()
+    };
+    let of_step = "a controller observes a command or the force of a step, which starts when it has sampled";
+    assert_eq!(refused(Quantity::Control { index: 0 }), of_step);
+    assert_eq!(refused(Quantity::StepForce { on: LEFT, from: BALL }), of_step);
+    let message = refused(Quantity::Velocity { body: BALL, relative_to: Some(99) });
+    assert!(message.starts_with("a controller observes body 99; there are"), "{message}");
+    let message = refused(Quantity::NormalForce { on: LEFT, from: LEFT });
+    assert!(message.contains("cannot touch"), "{message}");
 }

@@ -36,7 +36,7 @@ fn objective(scene: &Scene) -> Objective {
     let terms = vec![
         term(Quantity::Position { body: ball, relative_to: None }, 30.0, When::End),
         term(Quantity::Orientation { body: ball, relative_to: None, target }, 1.0, When::End),
-        term(Quantity::ContactForce { on: ball, from: body("pad") }, 2.0, When::Running),
+        term(Quantity::ContactForce { on: ball, from: body("pad"), expressed_in: None }, 2.0, When::Running),
         term(Quantity::ContactArea { on: ball, from: body("wall") }, 1e3, When::Running),
         term(Quantity::Control { index: 0 }, 0.1, When::Running),
     ];

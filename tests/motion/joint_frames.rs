@@ -27,11 +27,11 @@ fn objective(model: &Model) -> Objective {
         deviation: Deviation::Both,
         when,
     };
-    let contact = |on, from| Quantity::ContactForce { on: body(on), from: body(from) };
+    let contact = |on, from| Quantity::ContactForce { on: body(on), from: body(from), expressed_in: None };
     let terms = vec![
         term(Quantity::Position { body: body("hand"), relative_to: None }, 3.0, When::End),
-        term(Quantity::Velocity { body: body("weight") }, 3.0, When::End),
-        term(Quantity::AngularVelocity { body: body("ball") }, 1.0, When::End),
+        term(Quantity::Velocity { body: body("weight"), relative_to: None }, 3.0, When::End),
+        term(Quantity::AngularVelocity { body: body("ball"), relative_to: None }, 1.0, When::End),
         term(contact("ball", "left"), 1.0, When::Running),
         term(contact("right", "ball"), 1.0, When::Running),
     ];

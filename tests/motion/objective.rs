@@ -5,7 +5,7 @@ use isobar::contact::SurfaceRepresentation;
 use isobar::multibody::{Model, SensorWorkspace, State};
 use isobar::optimize::ProblemError;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
-use isobar::rollout::{Moment, TrajectoryResiduals};
+use isobar::rollout::{Moment, SimulationError, TrajectoryResiduals};
 use isobar::scalar::{DualArray, Scalar};
 use isobar::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::Vector3;
@@ -32,10 +32,16 @@ fn quantities(model: &Model) -> Vec<Quantity> {
         Quantity::Position { body: ball, relative_to: Some(hand) },
         Quantity::Orientation { body: hand, relative_to: None, target },
         Quantity::Orientation { body: ball, relative_to: Some(pusher), target },
-        Quantity::Velocity { body: hand },
-        Quantity::AngularVelocity { body: hand },
-        Quantity::ContactForce { on: ball, from: left },
-        Quantity::ContactForce { on: left, from: ball },
+        Quantity::Velocity { body: hand, relative_to: None },
+        Quantity::AngularVelocity { body: hand, relative_to: None },
+        Quantity::Velocity { body: ball, relative_to: Some(hand) },
+        Quantity::AngularVelocity { body: pusher, relative_to: Some(ball) },
+        Quantity::ActuatorForce { actuator: 0, coordinate: 0 },
+        Quantity::ContactForce { on: ball, from: left, expressed_in: None },
+        Quantity::ContactForce { on: left, from: ball, expressed_in: None },
+        Quantity::ContactForce { on: left, from: ball, expressed_in: Some(hand) },
+        Quantity::GripForce { on: ball, from: left },
+        Quantity::NormalForce { on: ball, from: left },
         Quantity::ContactTorque { on: left, from: ball },
     ]
 }
@@ -82,6 +88,8 @@ fn derivatives_of_patches_agree_with_differences() {
     check_derivatives(vec![Quantity::LargestPressure { on: ball, from: left }]);
     check_derivatives(vec![Quantity::Slip { on: ball, from: left }]);
     check_derivatives(vec![Quantity::Slip { on: left, from: ball }]);
+    check_derivatives(vec![Quantity::SlipVelocity { on: left, from: ball }]);
+    check_derivatives(vec![Quantity::ContactCentroid { on: left, from: ball }]);
 }
 
 /// Of a ball that slides on a table: what it slips at, and that both see it opposite.
@@ -148,7 +156,7 @@ fn forces_of_a_pair_are_opposite_and_limits_count_on_one_side() {
     let body = |name: &str| model.body_index(name).expect("a body");
     let force = |a, b, deviation, target: f64| {
         let cost = CostTerm {
-            quantity: Quantity::ContactForce { on: body(a), from: body(b) },
+            quantity: Quantity::ContactForce { on: body(a), from: body(b), expressed_in: None },
             target: Target::constant(Vector3::from_element(target)),
             weight: Vector3::from_element(1.0),
             deviation,
@@ -197,14 +205,20 @@ fn terms_that_do_not_fit_are_refused() {
     let refused = |cost: CostTerm| Objective::new(&model, 4, vec![cost]).expect_err("it does not fit");
     let at_end = CostTerm { when: When::End, ..term(Quantity::Control { index: 0 }) };
     assert_eq!(refused(at_end), ProblemError::ControlAtEnd);
-    assert!(matches!(refused(term(Quantity::Control { index: 4 })), ProblemError::NoSuch { index: 4, .. }));
     assert!(matches!(
-        refused(term(Quantity::Velocity { body: 99 })),
-        ProblemError::NoSuch { what: "body", .. }
+        refused(term(Quantity::Control { index: 4 })),
+        ProblemError::Simulation(SimulationError::NoSuch { index: 4, .. })
     ));
-    let apart = Quantity::ContactForce { on: body("upper"), from: body("table") };
+    assert!(matches!(
+        refused(term(Quantity::Velocity { body: 99, relative_to: None })),
+        ProblemError::Simulation(SimulationError::NoSuch { what: "body", .. })
+    ));
+    let apart = Quantity::ContactForce { on: body("upper"), from: body("table"), expressed_in: None };
     let message = refused(term(apart)).to_string();
     assert_eq!(message, "bodies `upper` and `table` cannot touch in this model");
-    let negative = CostTerm { weight: Vector3::new(1.0, -1.0, 0.0), ..term(Quantity::Velocity { body: 1 }) };
+    let negative = CostTerm {
+        weight: Vector3::new(1.0, -1.0, 0.0),
+        ..term(Quantity::Velocity { body: 1, relative_to: None })
+    };
     assert_eq!(refused(negative), ProblemError::Weight(-1.0));
 }

@@ -4,12 +4,13 @@ use nalgebra::Vector3;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
-use crate::io::problem::costs::{NamedQuantity, QuantityFields};
+use crate::io::problem::costs::NamedQuantity;
 use crate::io::problem::schema::ConstraintTable;
 use crate::io::scene::body_tables::{Range, number};
 use crate::multibody::Model;
 use crate::optimize::ProblemError;
 use crate::optimize::constraints::{Allowed, Constraint, Constraints};
+use crate::rollout::SimulationError;
 use crate::step::Integrator;
 
 /// The tolerance of a constraint where none is given, over its scale.
@@ -29,7 +30,7 @@ pub(in crate::io) fn constraints(
         Constraints::new(model, model.command_dimension(), vec![constraint.clone()]).map_err(|error| {
             let field = match error {
                 ProblemError::ControlAtEnd => table.key("when"),
-                ProblemError::NoContact { .. } => table.key(key),
+                ProblemError::Simulation(SimulationError::NoContact { .. }) => table.key(key),
                 _ => table.clone(),
             };
             Problem::new(field, error)
@@ -47,7 +48,7 @@ fn constraint(
     of: (&Model, Integrator),
     table: &FieldPath,
 ) -> Result<(NamedQuantity, Constraint), Problem> {
-    let named = NamedQuantity::read(&QuantityFields::from(t), &t.name, of, table)?;
+    let named = NamedQuantity::read(&t.quantities(), &t.name, of, table)?;
     let bounds = [("lower", t.lower), ("upper", t.upper), ("equal", t.equal)];
     let mut given = Vec::new();
     for (key, bound) in bounds {

@@ -10,12 +10,15 @@ use serde::Deserialize;
 
 use crate::io::problem::ensemble_schema::{EnsembleTable, NumberTable, VaryTable};
 use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
+use crate::io::scene::quantity_schema::{BodyPairTable, CoordinateTable, OrientationTable, SeenBodyTable};
+use crate::io::scene::quantity_tables::{ANGULAR_VELOCITY, Of, POSITION, VELOCITY};
 use crate::io::strict::Exactly;
 use crate::optimize::objective::{Deviation, When};
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::TrajectoryMethod;
 #[cfg(test)]
 use crate::optimize::trajectory::{MAXIMUM_ROUNDS, TrajectorySettings};
+use crate::rollout::Quantity;
 
 /// A problem defines a cost of a scene's motion and the actuator commands that may change to lower it.
 /// It is a TOML file.
@@ -154,184 +157,122 @@ pub(in crate::io) enum StartTable {
     Command(KnotsTable),
 }
 
-/// A term of the cost, `[[costs]]`: exactly one quantity, from `control` to `contact_torque`.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct CostTable {
-    /// Its name in results.
-    #[cfg_attr(test, schemars(extend("x-default" = "made from the quantity")))]
-    pub name: Option<String>,
-    /// The command of an actuator, by its name.
-    pub control: Option<String>,
-    /// A coordinate of a joint, rad or m.
-    pub joint_position: Option<CoordinateTable>,
-    /// A velocity of a joint, rad/s or m/s.
-    pub joint_velocity: Option<CoordinateTable>,
-    /// The position of a body's origin, m, in W or in the frame of another body.
-    pub position: Option<RelativeTable>,
-    /// The rotation vector that turns the target orientation into the body's, rad.
-    pub orientation: Option<OrientationTable>,
-    /// The velocity of a body's origin in W, m/s.
-    pub velocity: Option<OfBodyTable>,
-    /// The angular velocity of a body in W, rad/s.
-    pub angular_velocity: Option<OfBodyTable>,
-    /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
-    /// instant. `step_force` differs where velocities change much within a step.
-    pub contact_force: Option<ContactTable>,
-    /// The contact force that one body exerts on another over a step, in W, N: the impulse that the step was taken with,
-    /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`. Not at the
-    /// end, where no step starts.
-    pub step_force: Option<ContactTable>,
-    /// The area of the surface on which two bodies touch, m²; 0 where they do not.
-    pub contact_area: Option<ContactTable>,
-    /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.
-    pub largest_pressure: Option<ContactTable>,
-    /// The velocity at which a body slips on another, in W, m/s: the mean along the surface of contact,
-    /// weighted by the pressure; 0 where they do not touch.
-    pub slip: Option<ContactTable>,
-    /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
-    pub contact_torque: Option<ContactTable>,
-    /// The target of the quantity, in its unit.
-    #[cfg_attr(test, schemars(extend("default" = 0.0)))]
-    pub target: Option<TargetTable>,
-    /// The weight of a deviation, which is multiplied by it before it is squared.
-    #[cfg_attr(test, schemars(extend("x-unit" = "1 / quantity")))]
-    pub weight: ComponentsTable,
-    /// Which deviations count.
-    #[serde(default)]
-    pub deviation: Deviation,
-    /// When the cost applies.
-    #[serde(default)]
-    pub when: When,
+/// A table of exactly one quantity, and of fields of its own after it.
+macro_rules! quantity_table {
+    ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
+        #[serde(deny_unknown_fields)]
+        pub(in crate::io) struct $name {
+            /// Its name in results.
+            #[cfg_attr(test, schemars(extend("x-default" = "made from the quantity")))]
+            pub name: Option<String>,
+            /// The command of an actuator, by its name.
+            pub control: Option<String>,
+            /// A coordinate of a joint, rad or m.
+            pub joint_position: Option<CoordinateTable>,
+            /// A velocity of a joint, rad/s or m/s.
+            pub joint_velocity: Option<CoordinateTable>,
+            /// The position of a body's origin, m, in W or in the frame of another body.
+            pub position: Option<SeenBodyTable>,
+            /// The rotation vector that turns the target orientation into the body's, rad.
+            pub orientation: Option<OrientationTable>,
+            /// The velocity of a body's origin, m/s, in W, or as seen from another body, in its frame.
+            pub velocity: Option<SeenBodyTable>,
+            /// The angular velocity of a body, rad/s, in W, or relative to another body, in its frame.
+            pub angular_velocity: Option<SeenBodyTable>,
+            /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
+            /// instant. `step_force` differs where velocities change much within a step.
+            pub contact_force: Option<BodyPairTable>,
+            /// The contact force that one body exerts on another over a step, in W, N: the impulse that the step was taken with,
+            /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`. Not at the
+            /// end, where no step starts.
+            pub step_force: Option<BodyPairTable>,
+            /// The area of the surface on which two bodies touch, m²; 0 where they do not.
+            pub contact_area: Option<BodyPairTable>,
+            /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.
+            pub largest_pressure: Option<BodyPairTable>,
+            /// The velocity at which a body slips on another, in W, m/s: the mean along the surface of contact,
+            /// weighted by the pressure; 0 where they do not touch.
+            pub slip: Option<BodyPairTable>,
+            /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
+            pub contact_torque: Option<BodyPairTable>,
+            $($own)*
+        }
+
+        impl $name {
+            /// The quantities that it may have, by their keys.
+            pub fn quantities(&self) -> [(&'static str, Option<Of<'_>>); 13] {
+                let q = |t| Of::Coordinate(t, |joint| joint.q.clone(), |index| Quantity::JointPosition { index });
+                let v = |t| Of::Coordinate(t, |joint| joint.v.clone(), |index| Quantity::JointVelocity { index });
+                [
+                    ("control", self.control.as_deref().map(Of::Actuator)),
+                    ("joint_position", self.joint_position.as_ref().map(q)),
+                    ("joint_velocity", self.joint_velocity.as_ref().map(v)),
+                    ("position", Of::body(&self.position, POSITION)),
+                    ("orientation", self.orientation.as_ref().map(Of::Target)),
+                    ("velocity", Of::body(&self.velocity, VELOCITY)),
+                    ("angular_velocity", Of::body(&self.angular_velocity, ANGULAR_VELOCITY)),
+                    ("contact_force", Of::contact(&self.contact_force, |on, from| Quantity::ContactForce { on, from, expressed_in: None })),
+                    ("step_force", Of::contact(&self.step_force, |on, from| Quantity::StepForce { on, from })),
+                    ("contact_area", Of::contact(&self.contact_area, |on, from| Quantity::ContactArea { on, from })),
+                    ("largest_pressure", Of::contact(&self.largest_pressure, |on, from| Quantity::LargestPressure { on, from })),
+                    ("slip", Of::contact(&self.slip, |on, from| Quantity::Slip { on, from })),
+                    ("contact_torque", Of::contact(&self.contact_torque, |on, from| Quantity::ContactTorque { on, from })),
+                ]
+            }
+        }
+    };
 }
 
-/// A constraint, `[[constraints]]`: exactly one quantity, from `control` to `contact_torque`, and bounds: `equal`,
-/// `length`, or at least one of `lower` and `upper`.
-///
-/// It is kept by an augmented Lagrangian: the optimization is done in rounds, after each of which multipliers
-/// and penalties of the constraints are updated. Multipliers are the derivatives of the lowest cost with respect to the bounds.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct ConstraintTable {
-    /// Its name in results.
-    #[cfg_attr(test, schemars(extend("x-default" = "made from the quantity")))]
-    pub name: Option<String>,
-    /// The command of an actuator, by its name.
-    pub control: Option<String>,
-    /// A coordinate of a joint, rad or m.
-    pub joint_position: Option<CoordinateTable>,
-    /// A velocity of a joint, rad/s or m/s.
-    pub joint_velocity: Option<CoordinateTable>,
-    /// The position of a body's origin, m, in W or in the frame of another body.
-    pub position: Option<RelativeTable>,
-    /// The rotation vector that turns the target orientation into the body's, rad.
-    pub orientation: Option<OrientationTable>,
-    /// The velocity of a body's origin in W, m/s.
-    pub velocity: Option<OfBodyTable>,
-    /// The angular velocity of a body in W, rad/s.
-    pub angular_velocity: Option<OfBodyTable>,
-    /// The contact force that one body exerts on another, in W, N: that of the state, by the law of forces at an
-    /// instant. `step_force` differs where velocities change much within a step.
-    pub contact_force: Option<ContactTable>,
-    /// The contact force that one body exerts on another over a step, in W, N: the impulse that the step was taken with,
-    /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`. Not at the
-    /// end, where no step starts.
-    pub step_force: Option<ContactTable>,
-    /// The area of the surface on which two bodies touch, m²; 0 where they do not.
-    pub contact_area: Option<ContactTable>,
-    /// The largest pressure on that surface, without damping, Pa; 0 where they do not touch.
-    pub largest_pressure: Option<ContactTable>,
-    /// The velocity at which a body slips on another, in W, m/s: the mean along the surface of contact,
-    /// weighted by the pressure; 0 where they do not touch.
-    pub slip: Option<ContactTable>,
-    /// The moment of the contact of two bodies about the origin of the body that it acts on, in W, N m.
-    pub contact_torque: Option<ContactTable>,
-    /// Smallest value.
-    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
-    pub lower: Option<ComponentsTable>,
-    /// Largest value.
-    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
-    pub upper: Option<ComponentsTable>,
-    /// The value that is to be reached.
-    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
-    pub equal: Option<ComponentsTable>,
-    /// Largest length of the vector, such as a force or slip in any direction.
-    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
-    pub length: Option<f64>,
-    /// When it has to hold: all the time, which is at the start of every step and at the end, or at the end.
-    #[serde(default)]
-    pub when: When,
-    /// What violations are measured in, so that penalties of different quantities are alike.
-    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "the largest magnitude of its bounds, or 1")))]
-    pub scale: Option<f64>,
-    /// The violation that is allowed.
-    #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "1e-3 of the scale")))]
-    pub tolerance: Option<f64>,
+quantity_table! {
+    /// A term of the cost, `[[costs]]`: exactly one quantity, from `control` to `contact_torque`.
+    CostTable {
+        /// The target of the quantity, in its unit.
+        #[cfg_attr(test, schemars(extend("default" = 0.0)))]
+        pub target: Option<TargetTable>,
+        /// The weight of a deviation, which is multiplied by it before it is squared.
+        #[cfg_attr(test, schemars(extend("x-unit" = "1 / quantity")))]
+        pub weight: ComponentsTable,
+        /// Which deviations count.
+        #[serde(default)]
+        pub deviation: Deviation,
+        /// When the cost applies.
+        #[serde(default)]
+        pub when: When,
+    }
 }
 
-/// A coordinate of a joint.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct CoordinateTable {
-    /// Name of the joint (with the prefix of its robot).
-    pub joint: String,
-    /// Index of the coordinate if there are several, counted from 0.
-    #[serde(default)]
-    pub coordinate: usize,
-}
-
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct OfBodyTable {
-    /// Its name.
-    pub body: String,
-}
-
-/// A body, seen from another one.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct RelativeTable {
-    /// Its name.
-    pub body: String,
-    /// Name of the other body.
-    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
-    pub relative_to: Option<String>,
-}
-
-/// A body, seen from another one, and its target orientation: at most one of `quaternion_wxyz`, `rpy`
-/// and `rotation_matrix`. Without any it is no rotation.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct OrientationTable {
-    /// Its name.
-    pub body: String,
-    /// Name of the other body.
-    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
-    pub relative_to: Option<String>,
-    /// The target orientation: a unit quaternion w, x, y, z.
-    pub quaternion_wxyz: Option<Exactly<f64, 4>>,
-    /// The target orientation: angles of roll, pitch and yaw.
-    #[cfg_attr(test, schemars(extend("x-unit" = "rad")))]
-    pub rpy: Option<Exactly<f64, 3>>,
-    /// The target orientation: a rotation matrix, row by row.
-    pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
-}
-
-/// Two bodies in contact.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct ContactTable {
-    /// The body that the contact acts on.
-    pub on: String,
-    /// The body that exerts it.
-    pub from: String,
+quantity_table! {
+    /// A constraint, `[[constraints]]`: exactly one quantity, from `control` to `contact_torque`, and bounds: `equal`,
+    /// `length`, or at least one of `lower` and `upper`.
+    ///
+    /// It is kept by an augmented Lagrangian: the optimization is done in rounds, after each of which multipliers
+    /// and penalties of the constraints are updated. Multipliers are the derivatives of the lowest cost with respect to the bounds.
+    ConstraintTable {
+        /// Smallest value.
+        #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
+        pub lower: Option<ComponentsTable>,
+        /// Largest value.
+        #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
+        pub upper: Option<ComponentsTable>,
+        /// The value that is to be reached.
+        #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
+        pub equal: Option<ComponentsTable>,
+        /// Largest length of the vector, such as a force or slip in any direction.
+        #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "none")))]
+        pub length: Option<f64>,
+        /// When it has to hold: all the time, which is at the start of every step and at the end, or at the end.
+        #[serde(default)]
+        pub when: When,
+        /// What violations are measured in, so that penalties of different quantities are alike.
+        #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "the largest magnitude of its bounds, or 1")))]
+        pub scale: Option<f64>,
+        /// The violation that is allowed.
+        #[cfg_attr(test, schemars(extend("x-unit" = "that of the quantity", "x-default" = "1e-3 of the scale")))]
+        pub tolerance: Option<f64>,
+    }
 }
 
 /// One number, which stands for all axes, or one for each.

@@ -6,16 +6,17 @@ use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{Range, number, vector};
 use crate::io::scene::controller_schema::{
-    CommandedTable, FeedbackStageTable, FeltContactTable, GripForceTable, KnotsLawTable, LawTable,
-    LinearFeedbackTable, MeasuredBodyTable, MeasuredJointTable, NetworkInputTable, NeuralNetworkTable,
-    PidTable, SeenBodyTable, SlipReflexTable, SlipTable,
+    CommandedTable, FeedbackStageTable, GripForceTable, KnotsLawTable, LawTable, LinearFeedbackTable,
+    MeasuredBodyTable, MeasuredJointTable, NetworkInputTable, NeuralNetworkTable, PidTable, SlipReflexTable,
+    SlipTable,
 };
 use crate::io::scene::named::named;
+use crate::io::scene::quantity_schema::BodyPairTable;
+use crate::io::scene::quantity_tables::{ANGULAR_VELOCITY, Of, POSITION, VELOCITY, body, contact, other};
 use crate::multibody::{Actuator, BodyPair, BodyState, Drive, Model, State};
 use crate::rollout::{
     ControlKnots, ControlLaw, FeedbackStage, GripForce, KnotFeedback, KnotInterpolation, KnotLaw,
-    NetworkInput, NeuralNetwork, Observed, Output, Pid, PidMeasurement, SensorNoise, SimulationError,
-    SlipReflex, SlipSense,
+    NetworkInput, NeuralNetwork, Output, Pid, Quantity, SensorNoise, SimulationError, SlipReflex, SlipSense,
 };
 use crate::spatial::{Quaternion, SpatialVelocity};
 
@@ -73,24 +74,22 @@ impl LawTables<'_> {
         Ok(Output::new(found))
     }
 
-    fn body(&self, name: &str, field: &FieldPath) -> Result<usize, Problem> {
-        named(self.model.bodies.iter().map(|b| b.name.as_str()), "body", name, field)
+    fn contact(&self, t: &BodyPairTable, field: &FieldPath) -> Result<(usize, usize), Problem> {
+        let pair = contact(self.model, t, field)?;
+        self.check_touching(pair, field)?;
+        Ok(pair)
     }
 
-    fn other(&self, name: Option<&String>, field: &FieldPath) -> Result<Option<usize>, Problem> {
-        name.map(|name| self.body(name, &field.key("relative_to"))).transpose()
-    }
-
-    fn contact(&self, t: &FeltContactTable, field: &FieldPath) -> Result<(usize, usize), Problem> {
-        let (on, from) = (self.body(&t.on, &field.key("on"))?, self.body(&t.from, &field.key("from"))?);
-        if self.model.pairs_of(BodyPair::of(on, from)).next().is_none() {
-            let message = format!("found `{}` and `{}`, which cannot touch in this scene", t.on, t.from);
-            return Err(Problem::new(field.clone(), message));
+    fn check_touching(&self, (on, from): (usize, usize), field: &FieldPath) -> Result<(), Problem> {
+        if self.model.pairs_of(BodyPair::of(on, from)).next().is_some() {
+            return Ok(());
         }
-        Ok((on, from))
+        let [on, from] = [on, from].map(|body| &self.model.bodies[body].name);
+        let message = format!("found `{on}` and `{from}`, which cannot touch in this scene");
+        Err(Problem::new(field.clone(), message))
     }
 
-    fn contacts(&self, t: &[FeltContactTable], field: &FieldPath) -> Result<Vec<(usize, usize)>, Problem> {
+    fn contacts(&self, t: &[BodyPairTable], field: &FieldPath) -> Result<Vec<(usize, usize)>, Problem> {
         at_least_one(t, "contact", field)?;
         t.iter().enumerate().map(|(i, t)| self.contact(t, &field.index(i))).collect()
     }
@@ -123,18 +122,20 @@ impl LawTables<'_> {
     }
 
     fn pid(&self, t: &PidTable, field: &FieldPath) -> Result<Pid, Problem> {
-        let measurement = match (&t.joint, &t.position, &t.rotation) {
+        let (observed, axis) = match (&t.joint, &t.position, &t.rotation) {
             (Some(joint), None, None) => {
                 let (q, v) = self.joint(joint, &field.key("joint"))?;
-                PidMeasurement::Joint { q, v }
+                ([Quantity::JointPosition { index: q }, Quantity::JointVelocity { index: v }], Vector3::x())
             }
             (None, Some(of), None) => {
                 let (body, relative_to, axis) = self.measured_body(of, &field.key("position"))?;
-                PidMeasurement::Position { body, relative_to, axis }
+                ([POSITION(body, relative_to), VELOCITY(body, relative_to)], axis)
             }
             (None, None, Some(of)) => {
                 let (body, relative_to, axis) = self.measured_body(of, &field.key("rotation"))?;
-                PidMeasurement::Rotation { body, relative_to, axis, reference: Quaternion::identity() }
+                let target = Quaternion::identity();
+                let rotation = Quantity::Orientation { body, relative_to, target };
+                ([rotation, ANGULAR_VELOCITY(body, relative_to)], axis)
             }
             _ => {
                 let message = "exactly one of `joint`, `position` and `rotation` must be given";
@@ -147,7 +148,7 @@ impl LawTables<'_> {
             number(gain, Range::Finite, &field.key(key))?;
         }
         let target = target(&t.target, &t.target_times, "target", field)?;
-        Ok(Pid::new(measurement, target, self.output(&t.actuators, &field.key("actuators"))?))
+        Ok(Pid::new(observed, axis, target, self.output(&t.actuators, &field.key("actuators"))?))
     }
 
     fn measured_body(
@@ -155,8 +156,8 @@ impl LawTables<'_> {
         t: &MeasuredBodyTable,
         field: &FieldPath,
     ) -> Result<(usize, Option<usize>, Vector3<f64>), Problem> {
-        let body = self.body(&t.body, &field.key("body"))?;
-        let other = self.other(t.relative_to.as_ref(), field)?;
+        let body = body(self.model, &t.body, &field.key("body"))?;
+        let other = other(self.model, &t.relative_to, field)?;
         let axis = vector(t.axis, Range::Finite, &field.key("axis"))?;
         match axis.try_normalize(0.0) {
             Some(axis) => Ok((body, other, axis)),
@@ -309,45 +310,50 @@ impl LawTables<'_> {
     }
 
     fn input(&self, t: &NetworkInputTable, field: &FieldPath) -> Result<NetworkInput, Problem> {
+        let joint = |of: &Option<MeasuredJointTable>, key| {
+            of.as_ref().map(|of| self.joint(of, &field.key(key))).transpose()
+        };
+        let position = joint(&t.joint_position, "joint_position")?;
+        let velocity = joint(&t.joint_velocity, "joint_velocity")?;
         let mut found = Vec::new();
-        if let Some(of) = &t.joint_position {
-            found.push(Observed::JointPosition { index: self.joint(of, &field.key("joint_position"))?.0 });
-        }
-        if let Some(of) = &t.joint_velocity {
-            found.push(Observed::JointVelocity { index: self.joint(of, &field.key("joint_velocity"))?.1 });
-        }
-        let seen = |of: &SeenBodyTable, key: &str| {
-            let field = field.key(key);
-            Ok((self.body(&of.body, &field.key("body"))?, self.other(of.relative_to.as_ref(), &field)?))
-        };
-        if let Some(of) = &t.position {
-            let (body, relative_to) = seen(of, "position")?;
-            found.push(Observed::BodyPosition { body, relative_to });
-        }
-        if let Some(of) = &t.rotation {
-            let (body, relative_to) = seen(of, "rotation")?;
-            found.push(Observed::BodyRotation { body, relative_to, reference: Quaternion::identity() });
-        }
-        if let Some(of) = &t.velocity {
-            let (body, relative_to) = seen(of, "velocity")?;
-            found.push(Observed::BodyVelocity { body, relative_to });
-        }
-        if let Some(of) = &t.angular_velocity {
-            let (body, relative_to) = seen(of, "angular_velocity")?;
-            found.push(Observed::BodyAngularVelocity { body, relative_to });
-        }
-        let mut felt = |of: &Option<FeltContactTable>, key: &str, made: fn(usize, usize) -> Observed| {
+        found.extend(position.map(|(index, _)| Quantity::JointPosition { index }));
+        found.extend(velocity.map(|(_, index)| Quantity::JointVelocity { index }));
+        let given = [
+            ("position", Of::body(&t.position, POSITION)),
+            (
+                "rotation",
+                Of::body(&t.rotation, |body, relative_to| Quantity::Orientation {
+                    body,
+                    relative_to,
+                    target: Quaternion::identity(),
+                }),
+            ),
+            ("velocity", Of::body(&t.velocity, VELOCITY)),
+            ("angular_velocity", Of::body(&t.angular_velocity, ANGULAR_VELOCITY)),
+            (
+                "contact_force",
+                Of::contact(&t.contact_force, |on, from| Quantity::ContactForce {
+                    on,
+                    from,
+                    expressed_in: Some(on),
+                }),
+            ),
+            ("normal_force", Of::contact(&t.normal_force, |on, from| Quantity::NormalForce { on, from })),
+            ("patch_area", Of::contact(&t.patch_area, |on, from| Quantity::ContactArea { on, from })),
+            (
+                "patch_centroid",
+                Of::contact(&t.patch_centroid, |on, from| Quantity::ContactCentroid { on, from }),
+            ),
+            ("slip_velocity", Of::contact(&t.slip_velocity, |on, from| Quantity::SlipVelocity { on, from })),
+        ];
+        for (key, of) in given {
             if let Some(of) = of {
-                let (on, from) = self.contact(of, &field.key(key))?;
-                found.push(made(on, from));
+                let field = field.key(key);
+                let (_, quantity) = of.read(self.model, &field)?;
+                quantity.contact().map_or(Ok(()), |pair| self.check_touching(pair, &field))?;
+                found.push(quantity);
             }
-            Ok(())
-        };
-        felt(&t.contact_force, "contact_force", |on, from| Observed::ContactForce { on, from })?;
-        felt(&t.normal_force, "normal_force", |on, from| Observed::NormalForce { on, from })?;
-        felt(&t.patch_area, "patch_area", |on, from| Observed::PatchArea { on, from })?;
-        felt(&t.patch_centroid, "patch_centroid", |on, from| Observed::PatchCentroid { on, from })?;
-        felt(&t.slip_velocity, "slip_velocity", |on, from| Observed::SlipVelocity { on, from })?;
+        }
         let offset = number(t.offset, Range::Finite, &field.key("offset"))?;
         let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &field.key("scale"))?;
         match found.len() {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::io::scene::actuator_schema::InterpolationTable;
+use crate::io::scene::quantity_schema::{BodyPairTable, SeenBodyTable};
 use crate::io::strict::Exactly;
 
 /// A feedback controller, `[[controllers]]`. Its commands are added to those of the actuators' own tables and of
@@ -195,17 +196,6 @@ pub(in crate::io) struct MeasuredBodyTable {
     pub axis: Exactly<f64, 3>,
 }
 
-/// Two bodies in contact.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct FeltContactTable {
-    /// The body that feels it, such as a finger.
-    pub on: String,
-    /// The body that is felt.
-    pub from: String,
-}
-
 /// The command feedforward · a + proportional · e + integral · ∫ e dt, with a = set_point + r, what is aimed at, and
 /// e = a − F. F is the mean over the contacts of the pressure integrated over each; r is what slip has raised,
 /// r' = gain · slip − release · r. Parameters: `set_point`, `proportional`, `integral`, `feedforward`, and with `slip`
@@ -217,7 +207,7 @@ pub(in crate::io) struct GripForceTable {
     /// The actuators.
     pub actuators: Vec<CommandedTable>,
     /// The contacts whose force is measured, at least one.
-    pub contacts: Vec<FeltContactTable>,
+    pub contacts: Vec<BodyPairTable>,
     /// The force that is aimed at: a number, or one for each of `set_point_times`.
     #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub set_point: SetPointTable,
@@ -314,7 +304,7 @@ pub(in crate::io) struct SlipReflexTable {
     /// The actuators.
     pub actuators: Vec<CommandedTable>,
     /// The contacts whose slip is felt, at least one; their mean counts.
-    pub contacts: Vec<FeltContactTable>,
+    pub contacts: Vec<BodyPairTable>,
     /// How slip raises the command.
     pub slip: SlipTable,
 }
@@ -422,19 +412,19 @@ pub(in crate::io) struct NetworkInputTable {
     pub angular_velocity: Option<SeenBodyTable>,
     /// The contact force on a body, in its frame, N, three numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub contact_force: Option<FeltContactTable>,
+    pub contact_force: Option<BodyPairTable>,
     /// The pressure integrated over the contact of two bodies, N.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub normal_force: Option<FeltContactTable>,
+    pub normal_force: Option<BodyPairTable>,
     /// The area of that contact, m².
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub patch_area: Option<FeltContactTable>,
+    pub patch_area: Option<BodyPairTable>,
     /// Its centroid, in the frame of the body that feels it, m, three numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub patch_centroid: Option<FeltContactTable>,
+    pub patch_centroid: Option<BodyPairTable>,
     /// The velocity with which the other body slides there, in the frame of the body that feels it, m/s, three numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slip_velocity: Option<FeltContactTable>,
+    pub slip_velocity: Option<BodyPairTable>,
     /// What is taken off each number.
     #[serde(skip_serializing_if = "is_zero")]
     pub offset: f64,
@@ -442,19 +432,6 @@ pub(in crate::io) struct NetworkInputTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(extend("default" = 1.0)))]
     pub scale: Option<f64>,
-}
-
-/// A body, seen from another one.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct SeenBodyTable {
-    /// Its name.
-    pub body: String,
-    /// Name of the other body.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
-    pub relative_to: Option<String>,
 }
 
 /// A command of a network.

@@ -9,7 +9,7 @@ use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::control_law_tables::LawTables;
 use crate::io::scene::controller_schema::{ControllerTable, LawTable, NoiseTable, SlipTable};
 use crate::multibody::Model;
-use crate::rollout::{ControlLaw, Controller, Observed, SampledController, SensorNoise};
+use crate::rollout::{ControlLaw, Controller, Quantity, SampledController, SensorNoise};
 
 /// The controllers of a scene or of a file of their own.
 #[derive(Clone, Debug, Default)]
@@ -153,35 +153,23 @@ fn sensor_noise(
     {
         number(value, Range::AtLeastZero, &field.key(key))?;
     }
-    let deviation = |observed: &Observed| match observed {
-        Observed::JointPosition { .. }
-        | Observed::BodyPosition { .. }
-        | Observed::BodyRotation { .. }
-        | Observed::PatchCentroid { .. } => t.position,
-        Observed::JointVelocity { .. }
-        | Observed::BodyVelocity { .. }
-        | Observed::BodyAngularVelocity { .. }
-        | Observed::SlipVelocity { .. } => t.velocity,
-        Observed::ContactForce { .. } | Observed::NormalForce { .. } => t.force,
-        Observed::PatchArea { .. } => t.area,
-        Observed::Deviation(_) => 0.0,
+    let deviation = |observed: &Quantity| match observed {
+        Quantity::JointPosition { .. }
+        | Quantity::Position { .. }
+        | Quantity::Orientation { .. }
+        | Quantity::ContactCentroid { .. } => t.position,
+        Quantity::ContactArea { .. } => t.area,
+        Quantity::ContactForce { .. } | Quantity::NormalForce { .. } => t.force,
+        _ => t.velocity,
     };
-    let mut deviations = Vec::new();
-    for observed in law.observed() {
-        match observed {
-            // Positions and velocities of bodies, then of joints.
-            Observed::Deviation(nominal) => {
-                let bodies = nominal.states.first().map_or(0, |state| state.bodies.len());
-                let joints = nominal.states.first().map_or(0, |state| state.joints.v.len());
-                let half = |count: usize| {
-                    let of = move |x| std::iter::repeat_n(x, count);
-                    of(t.position).chain(of(t.velocity))
-                };
-                (0..bodies).for_each(|_| deviations.extend(half(6)));
-                deviations.extend(half(joints));
-            }
-            observed => deviations.extend(std::iter::repeat_n(deviation(observed), observed.width())),
-        }
+    let of = |x: f64, count: usize| std::iter::repeat_n(x, count);
+    let observed = law.observed().iter();
+    let mut deviations: Vec<f64> =
+        observed.flat_map(|observed| of(deviation(observed), observed.dimension())).collect();
+    if let Some(state) = law.nominal().and_then(|nominal| nominal.states.first()) {
+        // Positions and velocities of bodies, then of joints.
+        let halves = |count: usize| of(t.position, count).chain(of(t.velocity, count));
+        deviations.extend(state.bodies.iter().flat_map(|_| halves(6)).chain(halves(state.joints.v.len())));
     }
     // Controllers with the same seed have errors of their own.
     Ok(SensorNoise { seed: t.seed, deviations }.of_stream(index as u64))

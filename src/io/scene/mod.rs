@@ -20,6 +20,8 @@ pub(in crate::io) mod mesh_tables;
 pub(in crate::io) mod named;
 pub(in crate::io) mod plausibility;
 pub(in crate::io) mod pressure_law_tables;
+pub(in crate::io) mod quantity_schema;
+pub(in crate::io) mod quantity_tables;
 pub(in crate::io) mod robot_tables;
 pub(in crate::io) mod schema;
 pub(in crate::io) mod shape_schema;

@@ -1,7 +1,8 @@
 //! The law of a controller, and its derivatives.
 
-use super::observed::Observed;
+use super::nominal_states::NominalStates;
 use crate::multibody::DIRECTIONS;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::{DualArray, Scalar};
 
 /// What a controller is given when it samples.
@@ -13,7 +14,7 @@ pub struct Observation<'a, T = f64> {
     pub time: f64,
     /// Time until the next sample, s.
     pub period: f64,
-    /// The numbers of [`Controller::observed`], one quantity after the other, at the state at the start of the
+    /// The numbers of [`Controller::observed`], one quantity after the other, and of [`Controller::nominal`], at the state at the start of the
     /// step, with the errors of sensors.
     pub values: &'a [T],
 }
@@ -29,7 +30,7 @@ pub struct Observation<'a, T = f64> {
 /// ```
 /// use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
 /// use isobar::multibody::{Actuator, Body, Drive, ModelBuilder, State};
-/// use isobar::rollout::{ClosedLoop, Controller, Observation, Observed, Rollout, SampledController};
+/// use isobar::rollout::{ClosedLoop, Controller, Observation, Quantity, Rollout, SampledController};
 /// use isobar::rollout::SimulationSettings;
 /// use isobar::scalar::Scalar;
 /// use isobar::spatial::{MassProperties, RigidTransform};
@@ -37,11 +38,11 @@ pub struct Observation<'a, T = f64> {
 ///
 /// /// Force −k q − d v with parameters k and d.
 /// struct Hold {
-///     observed: Vec<Observed>,
+///     observed: Vec<Quantity>,
 /// }
 ///
 /// impl Controller for Hold {
-///     fn observed(&self) -> &[Observed] {
+///     fn observed(&self) -> &[Quantity] {
 ///         &self.observed
 ///     }
 ///     fn controls(&self) -> &[usize] {
@@ -64,7 +65,7 @@ pub struct Observation<'a, T = f64> {
 /// let bodies = vec![Body::link("slider", 0, vec![])];
 /// let model = ModelBuilder { bodies, mechanism, actuators: vec![motor], ..Default::default() }.build()?;
 /// let start = State::new(vec![], model.mechanism().state(vec![0.1], vec![0.0]));
-/// let observed = vec![Observed::JointPosition { index: 0 }, Observed::JointVelocity { index: 0 }];
+/// let observed = vec![Quantity::JointPosition { index: 0 }, Quantity::JointVelocity { index: 0 }];
 /// // It samples every second step.
 /// let controllers = [SampledController::new(Hold { observed }, 2)];
 /// let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 3.0);
@@ -75,7 +76,12 @@ pub struct Observation<'a, T = f64> {
 pub trait Controller: Sync {
     /// The quantities that it observes. What costs much, such as a contact force, is evaluated only for
     /// controllers that ask for it, and only when they sample.
-    fn observed(&self) -> &[Observed];
+    fn observed(&self) -> &[Quantity];
+
+    /// A nominal motion; after the quantities it observes the tangent from its state to the present one.
+    fn nominal(&self) -> Option<&NominalStates> {
+        None
+    }
 
     /// The control values that it adds to, by their indices in the row of a step: those of actuators are the
     /// actuators' indices in the model.

@@ -1,10 +1,10 @@
 //! Regulation of a grip force to a set point, which may change over time and which slip may raise.
 
 use super::controller::{Controller, Observation};
-use super::observed::Observed;
 use super::output::Output;
 use super::slip::{SlipSense, raised};
 use crate::rollout::control_knots::ControlKnots;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// The command k_f a + k_p e + k_i ∫ e dt with a = set point + r, what is aimed at, and e = a − F: F is the mean normal
@@ -19,7 +19,7 @@ pub struct GripForce {
     contacts: usize,
     set_point: ControlKnots,
     slip: Option<SlipSense>,
-    observed: Vec<Observed>,
+    observed: Vec<Quantity>,
     output: Output,
 }
 
@@ -32,14 +32,14 @@ impl GripForce {
         slip: Option<SlipSense>,
         output: Output,
     ) -> Self {
-        let forces = contacts.iter().map(|&(on, from)| Observed::NormalForce { on, from });
+        let forces = contacts.iter().map(|&(on, from)| Quantity::NormalForce { on, from });
         let observed = forces.chain(slip.iter().flat_map(SlipSense::observed)).collect();
         Self { contacts: contacts.len(), set_point, slip, observed, output }
     }
 }
 
 impl Controller for GripForce {
-    fn observed(&self) -> &[Observed] {
+    fn observed(&self) -> &[Quantity] {
         &self.observed
     }
 

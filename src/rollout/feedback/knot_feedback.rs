@@ -1,13 +1,12 @@
 //! Linear feedback with gains that change over time, about a nominal motion: the policy that iLQR finds.
 
-use std::sync::Arc;
-
 use nalgebra::DMatrix;
 
 use super::controller::{Controller, Observation};
-use super::observed::{NominalStates, Observed, SAME_TIME};
+use super::nominal_states::{NominalStates, SAME_TIME};
 use crate::multibody::State;
 use crate::rollout::control_knots::ControlKnots;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// When a knot's values are decided, and how they follow the state.
@@ -34,7 +33,7 @@ pub struct KnotFeedback {
     stages: Vec<FeedbackStage>,
     bounds: Vec<[f64; 2]>,
     controls: Vec<usize>,
-    observed: [Observed; 1],
+    nominal: NominalStates,
     reach: usize,
 }
 
@@ -63,8 +62,8 @@ impl KnotFeedback {
         }
         let times = stages.iter().map(|stage| stage.time).collect();
         let states = stages.iter().map(|stage| stage.state.clone()).collect();
-        let observed = [Observed::Deviation(Arc::new(NominalStates { times, states }))];
-        Some(Self { knots, stages, bounds, controls, observed, reach })
+        let nominal = NominalStates { times, states };
+        Some(Self { knots, stages, bounds, controls, nominal, reach })
     }
 
     /// The stages.
@@ -84,8 +83,12 @@ impl KnotFeedback {
 }
 
 impl Controller for KnotFeedback {
-    fn observed(&self) -> &[Observed] {
-        &self.observed
+    fn observed(&self) -> &[Quantity] {
+        &[]
+    }
+
+    fn nominal(&self) -> Option<&NominalStates> {
+        Some(&self.nominal)
     }
 
     fn controls(&self) -> &[usize] {

@@ -1,8 +1,8 @@
 //! Commands by knots, as a controller: a timetable that takes no notice of the motion.
 
 use super::controller::{Controller, Observation};
-use super::observed::Observed;
 use crate::rollout::control_knots::ControlKnots;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// An open-loop command for each of some control values. The parameters are the values at the knots, knot after
@@ -16,7 +16,7 @@ pub struct KnotLaw {
 }
 
 impl Controller for KnotLaw {
-    fn observed(&self) -> &[Observed] {
+    fn observed(&self) -> &[Quantity] {
         &[]
     }
 

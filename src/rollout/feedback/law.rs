@@ -5,9 +5,10 @@ use super::grip_force::GripForce;
 use super::knot_feedback::KnotFeedback;
 use super::knot_law::KnotLaw;
 use super::neural_network::NeuralNetwork;
-use super::observed::Observed;
+use super::nominal_states::NominalStates;
 use super::pid::Pid;
 use super::slip_reflex::SlipReflex;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// One of the controllers that scene files can have.
@@ -43,8 +44,12 @@ macro_rules! of_law {
 }
 
 impl Controller for ControlLaw {
-    fn observed(&self) -> &[Observed] {
+    fn observed(&self) -> &[Quantity] {
         of_law!(self, law => law.observed())
+    }
+
+    fn nominal(&self) -> Option<&NominalStates> {
+        of_law!(self, law => law.nominal())
     }
 
     fn controls(&self) -> &[usize] {

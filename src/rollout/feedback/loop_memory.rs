@@ -71,7 +71,7 @@ impl<T: Scalar> LoopMemory<T> {
             if member.samples_at(at.step) {
                 self.values.clear();
                 let when = (at.time, Moved::All);
-                self.observer.observe(at.model, at.state, when, controller.observed(), &mut self.values);
+                self.observer.observe(at.model, at.state, when, controller, &mut self.values);
                 if let Some(noise) = &member.noise {
                     for (place, value) in self.values.iter_mut().enumerate() {
                         *value += noise.error(at.step, place);

@@ -1,8 +1,8 @@
 //! Feedback controllers: from what is observed of a motion to the commands of actuators.
 //!
 //! - `controller.rs`: the trait [`Controller`], and its vector–Jacobian product in dual numbers.
-//! - `observed.rs`: the quantities that a controller may ask for; `observer.rs` evaluates them in any scalar,
-//!   `noise.rs` adds the errors of sensors.
+//! - `observer.rs` evaluates the quantities that a controller asks for, and its deviation from a nominal motion
+//!   (`nominal_states.rs`), in any scalar; `noise.rs` adds the errors of sensors.
 //! - `sampled.rs`: when a controller samples, and for how long its commands are under way.
 //! - `loop_memory.rs`: what controllers remember from step to step, and how commands come from it.
 //! - The laws that come with isobar, one a file: `knot_law.rs`, `pid.rs`, `grip_force.rs`, `slip_reflex.rs`,
@@ -18,7 +18,7 @@ mod law;
 mod loop_memory;
 mod neural_network;
 mod noise;
-mod observed;
+mod nominal_states;
 mod observer;
 mod output;
 mod pid;
@@ -34,10 +34,10 @@ pub use law::ControlLaw;
 pub(super) use loop_memory::{LoopMemory, LoopMoment};
 pub use neural_network::{NetworkInput, NeuralNetwork};
 pub use noise::SensorNoise;
-pub use observed::{NominalStates, Observed};
+pub use nominal_states::NominalStates;
 pub(super) use observer::{Moved, Observer};
 pub use output::Output;
-pub use pid::{Pid, PidMeasurement};
+pub use pid::Pid;
 pub use sampled::SampledController;
 pub use slip::SlipSense;
 pub use slip_reflex::SlipReflex;

@@ -1,15 +1,15 @@
 //! A small neural network as a controller.
 
 use super::controller::{Controller, Observation};
-use super::observed::Observed;
 use super::output::Output;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// What a network sees, and in what measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkInput {
     /// The quantity, all of whose numbers are inputs.
-    pub observed: Observed,
+    pub observed: Quantity,
     /// What is taken off each number.
     pub offset: f64,
     /// What it is then divided by; positive.
@@ -20,7 +20,7 @@ pub struct NetworkInput {
 /// are W₁ row by row, b₁, W₂ row by row, b₂.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeuralNetwork {
-    observed: Vec<Observed>,
+    observed: Vec<Quantity>,
     /// Offset and inverse scale of each observed number.
     measures: Vec<(f64, f64)>,
     hidden: usize,
@@ -32,10 +32,10 @@ impl NeuralNetwork {
     /// A network with so many hidden units.
     pub fn new(inputs: &[NetworkInput], hidden: usize, outputs: Vec<(Output, f64)>) -> Self {
         let measure = |input: &NetworkInput| {
-            std::iter::repeat_n((input.offset, 1.0 / input.scale), input.observed.width())
+            std::iter::repeat_n((input.offset, 1.0 / input.scale), input.observed.dimension())
         };
         Self {
-            observed: inputs.iter().map(|input| input.observed.clone()).collect(),
+            observed: inputs.iter().map(|input| input.observed).collect(),
             measures: inputs.iter().flat_map(measure).collect(),
             hidden,
             controls: outputs.iter().flat_map(|(output, _)| output.controls()).copied().collect(),
@@ -51,7 +51,7 @@ impl NeuralNetwork {
 }
 
 impl Controller for NeuralNetwork {
-    fn observed(&self) -> &[Observed] {
+    fn observed(&self) -> &[Quantity] {
         &self.observed
     }
 

@@ -1,14 +1,13 @@
 //! Evaluates what controllers observe, in any scalar.
 
+use std::cell::RefCell;
+
 use nalgebra::Vector3;
 
-use super::observed::Observed;
-use crate::multibody::{
-    BodyFrame, BodyPair, GeometryPair, JointKinematics, Model, PairWorkspace, PatchReading, State,
-    rotation_between,
-};
+use super::controller::Controller;
+use crate::multibody::{Model, PairWorkspace, State};
+use crate::rollout::{Moment, Reader};
 use crate::scalar::Scalar;
-use crate::spatial::Quaternion;
 
 /// What of a state may carry derivatives, so that contacts that have none are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +24,11 @@ pub(in crate::rollout) enum Moved {
 
 impl Moved {
     /// Whether the contact of two bodies may have derivatives.
-    fn concerns<T: Scalar>(self, model: &Model<T>, bodies: BodyPair) -> bool {
+    fn concerns<T: Scalar>(self, model: &Model<T>, bodies: [usize; 2]) -> bool {
         match self {
             Self::All => true,
-            Self::Body(body) => bodies.a == body || bodies.b == body,
-            Self::Joints => [bodies.a, bodies.b].into_iter().any(|b| {
+            Self::Body(body) => bodies.contains(&body),
+            Self::Joints => bodies.into_iter().any(|b| {
                 let body = &model.bodies[b];
                 body.is_moving() && !body.is_free()
             }),
@@ -41,144 +40,40 @@ impl Moved {
 /// Evaluates observations; what is computed for one is used for the next at the same state.
 #[derive(Debug)]
 pub(in crate::rollout) struct Observer<T> {
-    frames: Vec<BodyFrame<T>>,
-    joints: JointKinematics<T>,
-    contact: PairWorkspace,
-    patches: Vec<(BodyPair, Option<PatchReading<T>>)>,
-    has_frames: bool,
+    reader: Reader<T>,
+    contacts: RefCell<PairWorkspace>,
 }
 
 impl<T> Default for Observer<T> {
     fn default() -> Self {
-        Self {
-            frames: Vec::new(),
-            joints: JointKinematics::default(),
-            contact: PairWorkspace::default(),
-            patches: Vec::new(),
-            has_frames: false,
-        }
+        Self { reader: Reader::default(), contacts: RefCell::default() }
     }
 }
 
 impl<T: Scalar> Observer<T> {
     /// Forgets what belongs to another state.
     pub fn renew(&mut self) {
-        self.has_frames = false;
-        self.patches.clear();
+        self.reader.renew();
     }
 
-    /// Appends what is observed to `out`. Without derivatives that `moved` leaves out.
+    /// Appends what a controller observes to `out`. Without derivatives that `moved` leaves out.
     pub fn observe(
         &mut self,
         model: &Model<T>,
         state: &State<T>,
         (time, moved): (f64, Moved),
-        observed: &[Observed],
+        controller: &impl Controller,
         out: &mut Vec<T>,
     ) {
-        for quantity in observed {
-            if let Some(bodies) = quantity.contact()
-                && !moved.concerns(model, bodies)
-            {
-                out.extend(std::iter::repeat_n(T::from(0.0), quantity.width()));
-                continue;
-            }
-            self.add(model, state, time, quantity, out);
+        let Self { reader, contacts } = self;
+        let at = Moment::instant(model, state, &[], contacts);
+        for quantity in controller.observed() {
+            let numbers = match quantity.contact() {
+                Some((on, from)) if !moved.concerns(model, [on, from]) => Vector3::zeros(),
+                _ => quantity.value(&at, reader),
+            };
+            out.extend(numbers.iter().take(quantity.dimension()));
         }
-    }
-
-    fn frames(&mut self, model: &Model<T>, state: &State<T>) -> &[BodyFrame<T>] {
-        if !self.has_frames {
-            model.update_frames(state, &mut self.frames, &mut self.joints);
-            self.has_frames = true;
-        }
-        &self.frames
-    }
-
-    fn patch(&mut self, model: &Model<T>, state: &State<T>, bodies: BodyPair) -> Option<PatchReading<T>> {
-        self.frames(model, state);
-        if let Some((_, known)) = self.patches.iter().find(|(pair, _)| *pair == bodies) {
-            return *known;
-        }
-        let patch = model.patch_reading(&self.frames, bodies, &mut self.contact);
-        self.patches.push((bodies, patch));
-        patch
-    }
-
-    fn add(&mut self, model: &Model<T>, state: &State<T>, time: f64, quantity: &Observed, out: &mut Vec<T>) {
-        let zero = T::from(0.0);
-        let vector = match *quantity {
-            Observed::JointPosition { index } => return out.push(state.joints.q[index]),
-            Observed::JointVelocity { index } => return out.push(state.joints.v[index]),
-            Observed::NormalForce { on, from } => {
-                let patch = self.patch(model, state, BodyPair::of(on, from));
-                return out.push(patch.map_or(zero, |patch| patch.force));
-            }
-            Observed::PatchArea { on, from } => {
-                let patch = self.patch(model, state, BodyPair::of(on, from));
-                return out.push(patch.map_or(zero, |patch| patch.area));
-            }
-            Observed::Deviation(ref nominal) => {
-                let Some(nominal) = nominal.at(time) else { return };
-                // Neither has bristles here.
-                let present = State { bristles: Vec::new(), ..state.clone() };
-                return out.extend(State::lift(nominal).difference(&present));
-            }
-            Observed::BodyPosition { body, relative_to } => {
-                let frames = self.frames(model, state);
-                let position = frames[body].pose.translation;
-                relative_to.map_or(position, |other| {
-                    let other = &frames[other].pose;
-                    other.rotation.transpose() * (position - other.translation)
-                })
-            }
-            Observed::BodyRotation { body, relative_to, reference } => {
-                let frames = self.frames(model, state);
-                let rotation = frames[body].pose.rotation;
-                let rotation =
-                    relative_to.map_or(rotation, |o| frames[o].pose.rotation.transpose() * rotation);
-                rotation_between(&Quaternion::lift(&reference), &Quaternion::from_matrix(&rotation))
-            }
-            Observed::BodyVelocity { body, relative_to } => {
-                let frames = self.frames(model, state);
-                let frame = &frames[body];
-                relative_to.map_or(frame.velocity.translational, |other| {
-                    let other = &frames[other];
-                    let there = other.velocity.shifted(&(frame.pose.translation - other.pose.translation));
-                    other.pose.rotation.transpose() * (frame.velocity.translational - there.translational)
-                })
-            }
-            Observed::BodyAngularVelocity { body, relative_to } => {
-                let frames = self.frames(model, state);
-                let velocity = frames[body].velocity.rotational;
-                relative_to.map_or(velocity, |other| {
-                    let other = &frames[other];
-                    other.pose.rotation.transpose() * (velocity - other.velocity.rotational)
-                })
-            }
-            Observed::ContactForce { on, from } => {
-                self.frames(model, state);
-                let pairs: Vec<GeometryPair> = model.pairs_of(BodyPair::of(on, from)).copied().collect();
-                let wrench = model.contact_wrench_on(&self.frames, on, &pairs, &mut self.contact);
-                self.frames[on].pose.rotation.transpose() * wrench.translational
-            }
-            Observed::PatchCentroid { on, from } => {
-                let patch = self.patch(model, state, BodyPair::of(on, from));
-                let pose = &self.frames[on].pose;
-                patch.map_or(Vector3::from_element(zero), |patch| {
-                    pose.rotation.transpose() * (patch.centroid - pose.translation)
-                })
-            }
-            Observed::SlipVelocity { on, from } => {
-                let bodies = BodyPair::of(on, from);
-                let patch = self.patch(model, state, bodies);
-                let sign = if bodies.a == from { 1.0 } else { -1.0 };
-                let rotation = self.frames[on].pose.rotation;
-                patch.map_or(Vector3::from_element(zero), |patch| {
-                    rotation.transpose() * patch.slip * T::from(sign)
-                })
-            }
-        };
-        out.extend(vector.iter().copied());
+        out.extend(controller.nominal().into_iter().flat_map(|nominal| nominal.deviation(time, state)));
     }
 }

@@ -4,79 +4,31 @@
 use nalgebra::Vector3;
 
 use super::controller::{Controller, Observation};
-use super::observed::Observed;
 use super::output::Output;
 use crate::rollout::control_knots::ControlKnots;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
-use crate::spatial::Quaternion;
-
-/// What a [`Pid`] controls.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PidMeasurement {
-    /// A coordinate of a joint.
-    Joint {
-        /// Its index among the configuration coordinates.
-        q: usize,
-        /// Its index among the velocity coordinates.
-        v: usize,
-    },
-    /// The position of a body's origin along an axis, m: in W, or in the frame of another body.
-    Position {
-        /// The body.
-        body: usize,
-        /// The other body.
-        relative_to: Option<usize>,
-        /// The axis.
-        axis: Vector3<f64>,
-    },
-    /// The component along an axis of the rotation vector that turns a reference into the body's orientation, rad.
-    Rotation {
-        /// The body.
-        body: usize,
-        /// The other body.
-        relative_to: Option<usize>,
-        /// The axis.
-        axis: Vector3<f64>,
-        /// The reference orientation.
-        reference: Quaternion,
-    },
-}
 
 /// The command k_p e + k_i ∫ e dt − k_d ẋ of a measured x with e = target − x. The parameters are k_p, k_i and k_d,
 /// then the target at its knots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pid {
-    observed: [Observed; 2],
+    observed: [Quantity; 2],
     axis: Vector3<f64>,
     target: ControlKnots,
     output: Output,
 }
 
 impl Pid {
-    /// The feedback of a quantity whose target has knots.
-    pub fn new(measurement: PidMeasurement, target: ControlKnots, output: Output) -> Self {
-        let (observed, axis) = match measurement {
-            PidMeasurement::Joint { q, v } => {
-                ([Observed::JointPosition { index: q }, Observed::JointVelocity { index: v }], Vector3::x())
-            }
-            PidMeasurement::Position { body, relative_to, axis } => (
-                [Observed::BodyPosition { body, relative_to }, Observed::BodyVelocity { body, relative_to }],
-                axis,
-            ),
-            PidMeasurement::Rotation { body, relative_to, axis, reference } => (
-                [
-                    Observed::BodyRotation { body, relative_to, reference },
-                    Observed::BodyAngularVelocity { body, relative_to },
-                ],
-                axis,
-            ),
-        };
+    /// The feedback of a quantity along an axis, or of a number along [`Vector3::x`], to a target that has knots. After
+    /// the quantity comes its rate.
+    pub fn new(observed: [Quantity; 2], axis: Vector3<f64>, target: ControlKnots, output: Output) -> Self {
         Self { observed, axis, target, output }
     }
 }
 
 impl Controller for Pid {
-    fn observed(&self) -> &[Observed] {
+    fn observed(&self) -> &[Quantity] {
         &self.observed
     }
 

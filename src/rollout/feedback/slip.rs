@@ -1,6 +1,7 @@
 //! How a gripper feels that something slips.
 
-use super::observed::{Observed, SAME_TIME};
+use super::nominal_states::SAME_TIME;
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// Sensors of slip at some contacts. The slip of one is (√(v² + v₀²) − v₀) F / (F + F₀), with the slip velocity v
@@ -21,9 +22,9 @@ pub struct SlipSense {
 
 impl SlipSense {
     /// What it observes: of each contact the normal force and the slip velocity.
-    pub(super) fn observed(&self) -> Vec<Observed> {
+    pub(super) fn observed(&self) -> Vec<Quantity> {
         let of = |&(on, from): &(usize, usize)| {
-            [Observed::NormalForce { on, from }, Observed::SlipVelocity { on, from }]
+            [Quantity::NormalForce { on, from }, Quantity::SlipVelocity { on, from }]
         };
         self.contacts.iter().flat_map(of).collect()
     }

@@ -1,9 +1,9 @@
 //! A reflex: what slips is held more firmly.
 
 use super::controller::{Controller, Observation};
-use super::observed::Observed;
 use super::output::Output;
 use super::slip::{SlipSense, raised};
+use crate::rollout::quantity::Quantity;
 use crate::scalar::Scalar;
 
 /// A command r that slip raises and that falls again, r' = gain · slip − release · r. The parameters are gain and
@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlipReflex {
     sense: SlipSense,
-    observed: Vec<Observed>,
+    observed: Vec<Quantity>,
     output: Output,
 }
 
@@ -24,7 +24,7 @@ impl SlipReflex {
 }
 
 impl Controller for SlipReflex {
-    fn observed(&self) -> &[Observed] {
+    fn observed(&self) -> &[Quantity] {
         &self.observed
     }
 

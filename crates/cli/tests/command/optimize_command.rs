@@ -460,7 +460,7 @@ orientation = { body = "mast", rpy = [0, 0.3, 0] }
 weight = [1, 2, 3]
 deviation = "below"
 [[costs]]
-velocity = { body = "cart" }
+velocity = { body = "mast", relative_to = "cart" }
 weight = 1
 [[costs]]
 angular_velocity = { body = "mast" }

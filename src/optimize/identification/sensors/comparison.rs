@@ -1,6 +1,6 @@
 //! What sensors measured beside what a model says: to look at, and as root mean squares.
 
-use super::quantity::Reading;
+use super::reading::Reading;
 use super::settings::SensorParameter;
 use super::{Recorded, SensorRecording};
 use crate::multibody::{AppliedForces, Model, State};
@@ -62,7 +62,7 @@ impl SensorRecording {
     ) -> Result<Vec<ChannelPrediction>, ProblemError> {
         let deviations = self.deviations(model, sensors, simulation, start, None)?;
         let of_channel = |(channel, deviations): (&Recorded, Vec<[f64; 3]>)| {
-            let (kind, sensor) = (channel.quantity.kind, &self.sensors[channel.sensor]);
+            let (kind, sensor) = (channel.kind, &self.sensors[channel.sensor]);
             let number = |reading: &Reading<f64>| match reading {
                 Reading::Vector(vector) => vector.x,
                 Reading::Rotation(quaternion) => quaternion.w,

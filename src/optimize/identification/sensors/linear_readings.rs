@@ -1,45 +1,23 @@
 //! What sensors say of a linearized motion, with its derivatives.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
 
 use super::interpolation::{Weights, weights};
-use super::quantity::{Observed, Quantity, Reading, ReadingWorkspace, readings};
+use super::reading::Reading;
 use super::settings::{SensorParameter, sensor_numbers};
 use super::{Recorded, SensorRecording};
-use crate::multibody::tree::Mechanism;
 use crate::multibody::{
-    Actuator, DIRECTIONS, DifferentiatedModel, JointLaw, Model, Parameter, ParameterError, State,
-    for_each_tangent_chunk, seeded,
+    DIRECTIONS, DifferentiatedModel, JointLaw, Model, PairWorkspace, Parameter, ParameterError, SeededModel,
+    State, for_each_tangent_chunk, seeded_models,
 };
 use crate::optimize::identification::window_motion::Sensitive;
-use crate::rollout::SimulationSettings;
+use crate::rollout::{Moment, Quantity, Reader, SimulationSettings};
 use crate::scalar::DualArray;
 
 type Directional = DualArray<DIRECTIONS>;
-
-/// A model with derivatives with respect to some of its parameters, and which these are.
-type SeededModels = Vec<(Range<usize>, Model<Directional>)>;
-
-/// The model with derivatives with respect to its parameters, some at a time.
-fn with_parameters(model: &DifferentiatedModel<'_>) -> Result<SeededModels, ParameterError> {
-    let parameters = model.parameters();
-    let some = |first: usize| {
-        let directions = first..parameters.len().min(first + DIRECTIONS);
-        let seed = |(k, parameter): (usize, &Parameter)| {
-            Ok((*parameter, Directional::variable(parameter.value(model.model())?, k)))
-        };
-        let values: Vec<_> = parameters[directions.clone()]
-            .iter()
-            .enumerate()
-            .map(seed)
-            .collect::<Result<_, ParameterError>>()?;
-        Ok((directions, seeded(model.model(), &State::default(), &values)?.0))
-    };
-    (0..parameters.len()).step_by(DIRECTIONS).map(some).collect()
-}
 
 /// The residuals of one sample of a channel, and their derivatives.
 pub(super) struct Rows {
@@ -59,13 +37,13 @@ pub(super) struct LinearReadings<'a> {
     model: &'a DifferentiatedModel<'a>,
     motion: &'a [Sensitive],
     settings: &'a SimulationSettings,
-    quantities: Vec<Quantity>,
-    mechanism: Mechanism<Directional>,
-    actuators: Vec<Actuator<Directional>>,
-    /// The model as a constant, where contact is looked at, and with derivatives with respect to its parameters, some at
-    /// a time.
-    contact: Option<(Model<Directional>, SeededModels)>,
-    workspace: ReadingWorkspace<Directional>,
+    quantities: Vec<Vec<Quantity>>,
+    /// The model as a constant, and where contact is looked at with derivatives with respect to its parameters, some at a
+    /// time.
+    constant: Model<Directional>,
+    seeded: Vec<SeededModel<DIRECTIONS>>,
+    reader: Reader<Directional>,
+    contacts: RefCell<PairWorkspace>,
     lifted: State<Directional>,
     made: HashMap<usize, Parts>,
 }
@@ -81,7 +59,7 @@ struct Parts {
 
 /// The readings of all channels, with derivatives with respect to some of many numbers.
 struct Part {
-    directions: Range<usize>,
+    columns: Vec<usize>,
     readings: Vec<Reading<Directional>>,
 }
 
@@ -96,19 +74,17 @@ impl<'a> LinearReadings<'a> {
         motion: &'a [Sensitive],
         settings: &'a SimulationSettings,
     ) -> Result<Self, ParameterError> {
-        let quantities = recording.quantities();
-        let is_of_contact = quantities.iter().any(|quantity| quantity.kind.is_of_contact());
-        let contact = is_of_contact.then(|| Ok((Model::lift(model.model()), with_parameters(model)?)));
+        let is_of_contact = recording.channels.iter().any(|channel| channel.kind.is_of_contact());
         Ok(Self {
             recording,
             model,
             motion,
             settings,
-            quantities,
-            mechanism: Mechanism::lift(&model.model().mechanism),
-            actuators: model.model().actuators.iter().map(Actuator::lift).collect(),
-            contact: contact.transpose()?,
-            workspace: ReadingWorkspace::default(),
+            quantities: recording.quantities(),
+            constant: Model::lift(model.model()),
+            seeded: seeded_models(model.model(), model.parameters(), |_| is_of_contact)?,
+            reader: Reader::default(),
+            contacts: RefCell::default(),
             lifted: State::default(),
             made: HashMap::new(),
         })
@@ -120,27 +96,26 @@ impl<'a> LinearReadings<'a> {
             motion,
             settings,
             quantities,
-            mechanism,
-            actuators,
-            contact,
-            workspace,
+            constant,
+            seeded,
+            reader,
+            contacts,
             lifted,
             made,
             ..
         } = self;
         made.entry(moment).or_insert_with(|| {
             let commands = &recording.commands_at(moment, settings)[..];
+            let mut read = |model: &Model<Directional>, state: &State<Directional>| {
+                Reading::of_channels(quantities, &Moment::instant(model, state, commands, contacts), reader)
+            };
             let (mut by_state, mut by_model) = (Vec::new(), Vec::new());
-            let constant = contact.as_ref().map(|(model, _)| model);
             for_each_tangent_chunk(&motion[moment].state, lifted, &mut |state, directions| {
-                let at = Observed { mechanism, actuators, state, commands, contact: constant };
-                by_state.push(Part { directions, readings: readings(quantities, &at, workspace) });
+                by_state.push(Part { columns: directions.collect(), readings: read(constant, state) });
             });
             let state = &State::lift(&motion[moment].state);
-            for (directions, model) in contact.iter().flat_map(|(_, models)| models) {
-                let at = Observed { mechanism, actuators, state, commands, contact: Some(model) };
-                let directions = directions.clone();
-                by_model.push(Part { directions, readings: readings(quantities, &at, workspace) });
+            for SeededModel { columns, model } in seeded.iter() {
+                by_model.push(Part { columns: columns.clone(), readings: read(model, state) });
             }
             Parts { by_state, by_model }
         })
@@ -156,12 +131,12 @@ impl<'a> LinearReadings<'a> {
     ) -> Rows {
         type Seeded = DualArray<1>;
         let (recording, motion) = (self.recording, self.motion);
-        let Recorded { sensor, channel, quantity, weight, loss, .. } = recording.channels[index];
-        let dimension = quantity.kind.dimension();
+        let Recorded { sensor, channel, kind, weight, loss, .. } = recording.channels[index];
+        let dimension = kind.dimension();
         let numbers = &sensor_numbers(&recording.sensors, sensors)[sensor];
         let rates: Vec<_> =
             sensors.iter().map(|(own, _)| own.rates(&recording.sensors, sensor, channel)).collect();
-        let in_world = &numbers.in_world(quantity.kind, measured);
+        let in_world = &numbers.in_world(kind, measured);
         let lifted = Reading::lift(in_world);
         let position = (-Seeded::variable(numbers.delay, 0) + time) / Seeded::from(self.settings.time_step);
         let Weights { first, weights, count } = weights(position, recording.steps(self.settings));
@@ -174,23 +149,23 @@ impl<'a> LinearReadings<'a> {
         };
         let mut by_delay = [0.0; 3];
         let of_pose = rates.iter().any(|rates| rates.pose.is_some());
-        let posed = of_pose.then(|| numbers.seeded_pose().in_world(quantity.kind, measured));
+        let posed = of_pose.then(|| numbers.seeded_pose().in_world(kind, measured));
         let mut by_pose = [[0.0; 6]; 3];
         for (moment, part) in (first..).zip(&weights[..count]) {
             let at = &motion[moment];
             let mut slopes = DMatrix::zeros(dimension, at.by_start.nrows());
             let Parts { by_state, by_model } = self.at(moment);
-            for (place, Part { directions, readings }) in by_state.iter().enumerate() {
+            for (place, Part { columns, readings }) in by_state.iter().enumerate() {
                 let deviation = readings[index].deviation(&lifted);
                 for (k, deviation) in deviation[..dimension].iter().enumerate() {
                     if place == 0 {
                         rows.residuals[k] += part.re * deviation.re * weight;
                         by_delay[k] += part.eps[0] * deviation.re * weight;
                     }
-                    directions
-                        .clone()
+                    columns
+                        .iter()
                         .zip(deviation.eps)
-                        .for_each(|(column, slope)| slopes[(k, column)] = slope);
+                        .for_each(|(&column, slope)| slopes[(k, column)] = slope);
                 }
             }
             if let (Some(posed), Some(Part { readings, .. })) = (&posed, by_state.first()) {
@@ -202,10 +177,10 @@ impl<'a> LinearReadings<'a> {
                         .for_each(|(sum, slope)| *sum += part.re * slope * weight);
                 }
             }
-            for Part { directions, readings } in by_model.iter().filter(|_| quantity.kind.is_of_contact()) {
+            for Part { columns, readings } in by_model.iter().filter(|_| kind.is_of_contact()) {
                 let deviation = readings[index].deviation(&lifted);
                 for (k, deviation) in deviation[..dimension].iter().enumerate() {
-                    for (column, slope) in directions.clone().zip(deviation.eps) {
+                    for (&column, slope) in columns.iter().zip(deviation.eps) {
                         rows.by_model[(k, column)] += part.re * weight * slope;
                     }
                 }
@@ -227,9 +202,10 @@ impl<'a> LinearReadings<'a> {
 
     /// Adds the derivatives of an actuator's force with respect to its own gains and limit.
     fn add_drive(&self, by_model: &mut DMatrix<f64>, index: usize, moment: usize, factor: f64) {
-        let Some((actuator, at)) = self.quantities[index].actuator() else { return };
+        let [Quantity::ActuatorForce { actuator, coordinate }] = self.quantities[index][..] else { return };
         let own = &self.model.model().actuators[actuator];
-        let command = self.recording.commands_at(moment, self.settings)[actuator];
+        let at = own.coordinates()[coordinate];
+        let command: f64 = self.recording.commands_at(moment, self.settings)[actuator];
         let joints = &self.motion[moment].state.joints;
         let slopes = own.law(&at, command).number_slopes(JointLaw::force, joints.q[at.q], joints.v[at.v]);
         for (column, parameter) in self.model.parameters().iter().enumerate() {

@@ -4,14 +4,17 @@
 //!
 //! A recording is simulated as a whole, from the scene's initial state at its start; as much of that state as is not
 //! known exactly is estimated ([`super::initial_state`]). What a sensor measures is a function of the state
-//! ([`quantity`]), taken between the ends of steps ([`interpolation`]).
+//! ([`quantity`], [`reading`]), taken between the ends of steps ([`interpolation`]).
 
 mod comparison;
 mod interpolation;
+mod kind;
 mod linear_readings;
 mod quantity;
+mod reading;
 mod settings;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -19,9 +22,9 @@ use nalgebra::{DMatrix, DVector};
 
 pub use self::comparison::{ChannelError, ChannelPrediction};
 use self::interpolation::{Weights, weights};
+pub use self::kind::QuantityKind;
 use self::linear_readings::{LinearReadings, Rows};
-pub use self::quantity::QuantityKind;
-use self::quantity::{Observed, Quantity, Reading, ReadingWorkspace, readings};
+use self::reading::Reading;
 pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
 use self::settings::{SensorNumbers, sensor_numbers};
@@ -35,7 +38,9 @@ use super::window_motion::{Sensitive, Steps, TapedSteps};
 use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
-use crate::rollout::{Command, MotionWarning, Rollout, SimulationError, SimulationSettings};
+use crate::rollout::{
+    Command, Moment, MotionWarning, Quantity, Reader, Rollout, SimulationError, SimulationSettings,
+};
 use crate::scalar::Scalar;
 use crate::step::{StepWorkspace, Substep};
 
@@ -70,7 +75,9 @@ struct Recorded {
     sensor: usize,
     /// Its index among the sensor's channels.
     channel: usize,
-    quantity: Quantity,
+    kind: QuantityKind,
+    /// What it is the sum of.
+    quantities: Vec<Quantity>,
     weight: f64,
     loss: Loss,
     times: Vec<f64>,
@@ -113,8 +120,7 @@ impl SensorRecording {
         for (index, sensor) in sensors.iter().enumerate() {
             sensor.check()?;
             for (place, channel) in sensor.channels.iter().enumerate() {
-                let Channel { of, joint, by, .. } = channel;
-                let quantity = Quantity::of(model, channel.quantity, of, joint.as_deref(), by.as_deref())?;
+                let quantities = quantity::quantities(model, channel)?;
                 let Samples { times, values, lines } = samples.next().unwrap_or_default();
                 let measured = |(values, line): (Vec<f64>, &u64)| {
                     let values: Vec<f64> = values.iter().map(|value| value * channel.unit).collect();
@@ -128,7 +134,8 @@ impl SensorRecording {
                 channels.push(Recorded {
                     sensor: index,
                     channel: place,
-                    quantity,
+                    kind: channel.quantity,
+                    quantities,
                     weight,
                     loss: channel.loss(),
                     times,
@@ -215,13 +222,14 @@ impl SensorRecording {
     }
 
     /// The commands of the step that led to a state; for the first one, of the step that begins there.
-    fn commands_at(&self, moment: usize, settings: &SimulationSettings) -> Vec<f64> {
+    fn commands_at<T: Scalar>(&self, moment: usize, settings: &SimulationSettings) -> Vec<T> {
         let span = self.span(moment.saturating_sub(1), settings);
-        self.commands.iter().map(|command| command.at(0.5 * (span.start + span.end))).collect()
+        let at = 0.5 * (span.start + span.end);
+        self.commands.iter().map(|command| T::from(command.at(at))).collect()
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        self.channels.iter().map(|channel| channel.quantity).collect()
+    fn quantities(&self) -> Vec<Vec<Quantity>> {
+        self.channels.iter().map(|channel| channel.quantities.clone()).collect()
     }
 
     /// For each channel at each of its samples, what the model says less what was measured.
@@ -236,19 +244,18 @@ impl SensorRecording {
         let settings = simulation.0;
         let moments = self.moments(model, simulation, start, held, &mut Vec::new())?;
         let (quantities, numbers) = (self.quantities(), sensor_numbers(&self.sensors, sensors));
-        let mut workspace = ReadingWorkspace::default();
-        let observed = |(moment, state): (usize, &State<T>)| {
-            let commands = self.commands_at(moment, settings);
-            let (mechanism, actuators) = (&model.mechanism, &model.actuators[..]);
-            let at = Observed { mechanism, actuators, state, commands: &commands, contact: Some(model) };
-            readings(&quantities, &at, &mut workspace)
+        let (mut reader, contacts) = (Reader::default(), RefCell::default());
+        let read = |(moment, state): (usize, &State<T>)| {
+            let commands: Vec<T> = self.commands_at(moment, settings);
+            let at = Moment::instant(model, state, &commands, &contacts);
+            Reading::of_channels(&quantities, &at, &mut reader)
         };
-        let readings: Vec<Vec<Reading<T>>> = moments.iter().enumerate().map(observed).collect();
+        let readings: Vec<Vec<Reading<T>>> = moments.iter().enumerate().map(read).collect();
         let of_channel = |(index, channel): (usize, &Recorded)| {
             let own = &numbers[channel.sensor];
             let SensorNumbers { delay, offsets, .. } = own;
             let at_sample = |(time, measured): (&f64, &Reading<f64>)| {
-                let measured = own.in_world(channel.quantity.kind, measured);
+                let measured = own.in_world(channel.kind, measured);
                 let position = (-*delay + *time) / T::from(settings.time_step);
                 let Weights { first, weights, count } = weights(position, self.steps(settings));
                 let mut sum: [T; 3] = offsets[channel.channel].into();
@@ -275,7 +282,7 @@ impl SensorRecording {
         let deviations = self.deviations(model, sensors, simulation, start, held)?;
         let mut residuals = Vec::new();
         for (channel, deviations) in self.channels.iter().zip(deviations) {
-            let dimension = channel.quantity.kind.dimension();
+            let dimension = channel.kind.dimension();
             for (deviation, line) in deviations.iter().zip(&channel.lines) {
                 let first = residuals.len();
                 residuals.extend(deviation[..dimension].iter().map(|&d| d * channel.weight));
@@ -310,7 +317,7 @@ impl SensorRecording {
             motion.push(at);
         }
         let rows: usize = self.estimated.len()
-            + self.channels.iter().map(|c| c.times.len() * c.quantity.kind.dimension()).sum::<usize>();
+            + self.channels.iter().map(|c| c.times.len() * c.kind.dimension()).sum::<usize>();
         let mut system = WindowSystem {
             of_start: self.estimated.len(),
             residuals: DVector::zeros(rows),
@@ -327,7 +334,7 @@ impl SensorRecording {
         let mut linear = LinearReadings::new(self, model, &motion, settings)?;
         let mut row = self.estimated.len();
         for (index, channel) in self.channels.iter().enumerate() {
-            let dimension = channel.quantity.kind.dimension();
+            let dimension = channel.kind.dimension();
             for ((time, measured), line) in channel.times.iter().zip(&channel.measured).zip(&channel.lines) {
                 let Rows { residuals, by_start, by_model, by_sensors } =
                     linear.rows(index, *time, measured, sensors);

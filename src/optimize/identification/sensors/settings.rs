@@ -5,7 +5,8 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity::{QuantityKind, Reading, SensorPose};
+use super::kind::QuantityKind;
+use super::reading::{Reading, SensorPose};
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{Loss, LossKind, parameter_path::listed, positive};
 use crate::scalar::{DualArray, Scalar};
