@@ -112,16 +112,16 @@ impl<A: AppliedForces> Case<'_, A> {
             "Reference: `radau` at {:.0e} m, known to {known:.0e} m, {seconds:.1} s of computing.\n",
             self.reference
         );
-        println!("| steps | accuracy or step | error, m | simulated seconds a second | substeps |");
-        println!("|---|---|---|---|---|");
-        let of_accuracy = |method| ACCURACIES.map(|a| (controlled(method, a), TIME_STEP, a)).to_vec();
-        let of_length = |integrator| STEPS.map(|h| (integrator, h, h)).to_vec();
         if self.cut.is_some() {
             let apart = distance(&reference, &of_cut);
             println!(
                 "Velocity-level steps cut polygons here; their reference is `radau` on triangles, {apart:.1e} m away.\n"
             );
         }
+        println!("| steps | accuracy or step | error, m | simulated seconds a second | substeps |");
+        println!("|---|---|---|---|---|");
+        let of_accuracy = |method| ACCURACIES.map(|a| (controlled(method, a), TIME_STEP, a)).to_vec();
+        let of_length = |integrator| STEPS.map(|h| (integrator, h, h)).to_vec();
         let mut curves = Vec::new();
         for (name, list) in [
             ("lagged, order 2", of_accuracy(ControlledMethod::Extrapolated(lagged()))),
