@@ -375,9 +375,9 @@ mod tests {
             [-5.40515e-9, 3.82666e-9],
             [-2.33501e-8, 1.48636e-8],
         ];
-        let verdict = |claimed| judged(1e-2, &differences, 1e-17, claimed);
+        let verdict = |claimed| judged(1e-2, &differences, 4e-18, claimed);
         assert_eq!(verdict(1.6723e-10), Verdict::Noisy);
-        for wrong in [1.75e-10, 1.4e-10, -1.6723e-10, 0.0] {
+        for wrong in [2.5e-10, 1e-10, -1.6723e-10, 0.0] {
             assert_eq!(verdict(wrong), Verdict::Wrong, "{wrong}");
         }
     }

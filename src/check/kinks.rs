@@ -164,7 +164,9 @@ impl SceneCheck<'_> {
                 c.note = format!("{place}: {}", c.note);
                 // Where pieces meet, whether a claim that is neither side's is wrong is told beside: it may be that of a
                 // piece which is narrower than the smallest step.
-                c.verdict = Verdict::Kink;
+                if aligned.is_some() || sides_differ(c) {
+                    c.verdict = Verdict::Kink;
+                }
             }
             (_, None) if c.verdict == Verdict::Noisy => {
                 if let Some(event) = event {
@@ -174,4 +176,15 @@ impl SceneCheck<'_> {
             (_, None) => {}
         }
     }
+}
+
+/// The derivatives of the sides differ if it is by more than this part of how far a claim is from both.
+const DIFFERENT: f64 = 2e-3;
+
+/// Whether the derivatives of the sides differ, as far as a claim that is neither goes: where a set of faces
+/// changes and they do not, the function has a derivative.
+fn sides_differ(c: &Comparison) -> bool {
+    let [left, right] = c.one_sided;
+    let off = (c.claimed - left).abs().min((c.claimed - right).abs());
+    (left - right).abs() > DIFFERENT * off
 }

@@ -1,9 +1,9 @@
-//! Whether a field is as stiff at one place of a surface as at others.
+//! Whether the field of a surface that is filled from one point is as stiff at one place as at others.
 
 use nalgebra::Vector3;
 
 use super::pressure_field::PressureField;
-use crate::geometry::boundary_faces;
+use crate::geometry::{boundary_faces, closest_point_on_triangle};
 
 /// Places of the surface that are looked at, spread evenly over its area.
 const PLACES: usize = 200;
@@ -27,34 +27,35 @@ pub(crate) struct SoftPart {
     pub softest: Vector3<f64>,
 }
 
-/// How stiff a field is at a place of the surface.
+/// How stiff a field is below a place of the surface: its extent at a point a quarter of the thickness below,
 struct Place {
     at: Vector3<f64>,
-    /// The extent at a quarter of the thickness below it,
-    extent: f64,
-    /// and for each metre of the depth there.
+    /// for each metre from the point to the surface,
     slope: f64,
+    /// and for each part of half of the thickness.
+    growth: f64,
 }
 
-/// The part of a field's surface that is far softer than the rest, if there is one.
+/// The part of the surface where a field with a single inner vertex is far softer than elsewhere, if there is one.
 ///
-/// A place counts as soft if the extent at a quarter of the thickness below it is small against that below the
-/// other places (the median), and so is its slope on the way there: a thin part under a field that grows with the depth
-/// alone has the first, the narrow sides of a plate the second, and neither is a fault. A fan from one point has both where
-/// a long part of constant thickness leads away from the point.
+/// A place counts as soft if the extent below it grows slowly from the surface against that below the other places (the
+/// median), by the metre and by the thickness: the narrow sides of a plate have the first, thin parts may have the
+/// second, and neither is a fault. A fan has both where a long part of constant thickness leads away from its point.
 pub(crate) fn soft_part(field: &PressureField) -> Option<SoftPart> {
-    let mut places = places(field);
-    let [extent, slope] = [|p: &Place| p.extent, |p: &Place| p.slope].map(|of| median(places.iter().map(of)));
-    if !(extent > 0.0 && slope > 0.0) {
+    if field.extent().iter().filter(|extent| **extent > 0.0).count() != 1 {
         return None;
     }
-    let stiffness = |p: &Place| (p.extent / extent).max(p.slope / slope);
+    let mut places = places(field);
+    let [slope, growth] = [|p: &Place| p.slope, |p: &Place| p.growth].map(|of| median(places.iter().map(of)));
+    if !(slope > 0.0 && growth > 0.0) {
+        return None;
+    }
+    let stiffness = |p: &Place| (p.slope / slope).max(p.growth / growth);
     places.sort_by(|a, b| stiffness(a).total_cmp(&stiffness(b)));
     let soft = places.partition_point(|p| stiffness(p) < SOFT);
     let part = soft as f64 / places.len() as f64;
     let (softest, middle) = (places.first()?, places.get(soft / 2)?);
-    // Where there is no pressure at all, tetrahedra have none, which is said otherwise.
-    (part >= LEAST_PART && middle.extent > 0.0).then(|| SoftPart {
+    (part >= LEAST_PART && middle.slope > 0.0).then(|| SoftPart {
         part,
         factor: 1.0 / stiffness(middle),
         softest: softest.at,
@@ -92,9 +93,10 @@ fn places(field: &PressureField) -> Vec<Place> {
         let crossings = faces.iter().filter(|other| !std::ptr::eq(*other, face));
         let thickness =
             crossings.filter_map(|other| crossing(&at, &inward, other)).fold(f64::INFINITY, f64::min);
-        let depth = DEPTH * thickness;
-        let extent = extent_at(field, &(at + inward * depth));
-        thickness.is_finite().then(|| Place { at, extent, slope: extent / depth })
+        let x = at + inward * (DEPTH * thickness);
+        let distances = faces.iter().map(|face| (closest_point_on_triangle(&x, face).position - x).norm());
+        let slope = extent_at(field, &x) / distances.fold(f64::INFINITY, f64::min);
+        slope.is_finite().then(|| Place { at, slope, growth: 0.5 * thickness * slope })
     };
     if faces.is_empty() { Vec::new() } else { (0..PLACES).filter_map(place).collect() }
 }
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn a_fan_is_soft_at_the_ends_of_long_legs() {
         let soft = soft_part(&filled(&angle(0.1, 0.02))).expect("soft legs");
-        assert!(soft.part > 0.2 && soft.factor > 3.0, "{soft:?}");
+        assert!(soft.part > 0.1 && soft.factor > 3.0, "{soft:?}");
         let from_corner = soft.softest.x.max(soft.softest.z);
         assert!(from_corner > 0.08, "{soft:?}");
     }

@@ -232,6 +232,7 @@ pub(in crate::io) struct GripForceTable {
     pub slip: Option<SlipTable>,
 }
 
+/// A set point.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged, expecting = "must be a number, or a list of numbers")]

@@ -77,7 +77,7 @@ fn an_interrupted_fit_is_the_same_fit() {
             whole.iterations
         );
     }
-    for stage in ["\"eased\"", "\"whole\"", "{\"held\":1}", "{\"held\":2}"] {
+    for stage in ["\"eased\"", "\"whole\"", "{\"held\":1}"] {
         assert!(stages.iter().any(|found| found == stage), "{stage} in {stages:?}");
     }
 }

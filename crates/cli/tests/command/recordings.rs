@@ -168,7 +168,7 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
     ]);
     let motion = TrajectoryTable::read(&table).unwrap();
     let data = PageData::read(&page);
-    let film = &data.header["film"];
+    let film = &data.header["films"][0];
     let times = data.array(&film["times"]);
     assert_eq!(times.len(), 51);
     let rows: Vec<usize> = times
@@ -356,7 +356,7 @@ fn a_scene_is_shown_as_it_starts_or_as_it_moves() {
         let page = run(&arguments);
         let page = Path::new(page.trim());
         let data = PageData::read(page);
-        assert_eq!(data.array(&data.header["film"]["times"]).len(), frames);
+        assert_eq!(data.array(&data.header["films"][0]["times"]).len(), frames);
         fs::remove_file(page).unwrap();
     }
 }
@@ -567,7 +567,7 @@ fn fits_and_gradient_checks_have_pages() {
     let rows = check["rows"].as_array().unwrap();
     let data = PageData::read(&page);
     assert_eq!(data.table("Derivatives").len(), rows.len());
-    assert!(data.header["film"].is_null());
+    assert!(data.header["films"].as_array().is_some_and(Vec::is_empty));
     let output = isobar(&["gradient-check", text(&scene), "--record", "check.glb"]);
     assert_eq!(output.status.code(), Some(2));
 }

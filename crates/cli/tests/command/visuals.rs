@@ -91,7 +91,7 @@ fn what_is_drawn_of_a_robot_is_in_its_recordings() {
     run(&arguments);
     // The page: the parts of the arm by their kinds, the mesh where the URDF places it.
     let data = PageData::read(&page);
-    let bodies = data.header["film"]["bodies"].as_array().unwrap();
+    let bodies = data.header["films"][0]["bodies"].as_array().unwrap();
     let names: Vec<&Value> = bodies.iter().map(|body| &body["name"]).collect();
     assert_eq!(names, ["left base", "left arm"]);
     assert_ne!(bodies[0]["color"], bodies[1]["color"]);
