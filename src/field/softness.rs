@@ -55,11 +55,8 @@ pub(crate) fn soft_part(field: &PressureField) -> Option<SoftPart> {
     let soft = places.partition_point(|p| stiffness(p) < SOFT);
     let part = soft as f64 / places.len() as f64;
     let (softest, middle) = (places.first()?, places.get(soft / 2)?);
-    (part >= LEAST_PART && middle.slope > 0.0).then(|| SoftPart {
-        part,
-        factor: 1.0 / stiffness(middle),
-        softest: softest.at,
-    })
+    let found = SoftPart { part, factor: 1.0 / stiffness(middle), softest: softest.at };
+    (part >= LEAST_PART && middle.slope > 0.0).then_some(found)
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
@@ -96,7 +93,8 @@ fn places(field: &PressureField) -> Vec<Place> {
         let x = at + inward * (DEPTH * thickness);
         let distances = faces.iter().map(|face| (closest_point_on_triangle(&x, face).position - x).norm());
         let slope = extent_at(field, &x) / distances.fold(f64::INFINITY, f64::min);
-        slope.is_finite().then(|| Place { at, slope, growth: 0.5 * thickness * slope })
+        let place = Place { at, slope, growth: 0.5 * thickness * slope };
+        (thickness.is_finite() && slope.is_finite()).then_some(place)
     };
     if faces.is_empty() { Vec::new() } else { (0..PLACES).filter_map(place).collect() }
 }
