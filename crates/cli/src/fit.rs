@@ -169,7 +169,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     if let (Some(path), Ok(())) = (&arguments.record, &written) {
         let at = |values: &[f64]| problem.predictions(values).map_err(|e| failed(&e));
         let predictions = [at(&file.parameters.initial())?, at(&report.fit.values())?];
-        written = Ok(write_page(path, &fit_page(&arguments.fit, &report, &predictions))?);
+        written = write_page(path, &fit_page(&arguments.fit, &report, &predictions)).map_err(Error::from);
     }
     match arguments.json {
         true => print_json(&report)?,

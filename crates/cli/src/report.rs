@@ -12,7 +12,7 @@ use super::messages::{remark, text_output};
 use super::optimize::problem;
 use super::optimize_shared::failed;
 use super::outputs::check_outputs;
-use super::recordings::{about, check_formats, command_line, page, recorder, write_recordings};
+use super::recordings::{about, check_formats, command_line, have_plots, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};
 use super::{Error, load_scene, print_warnings};
 use isobar::io::{ProblemFile, Scene};
@@ -214,7 +214,10 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
         None => "what the optimization found".to_owned(),
         Some(number) => format!("after iteration {number}"),
     };
-    let start = start_motion(&file).map(|motion| recorded(&file.scene, &motion, &[], arguments.every));
+    // Pages alone show it, beside another motion.
+    let is_shown = have_plots(outputs) && arguments.iteration != Some(0);
+    let start = is_shown.then(|| start_motion(&file)).flatten();
+    let start = start.map(|motion| recorded(&file.scene, &motion, &[], arguments.every));
     let more = [
         ["scene", &file.scene.path.display().to_string()],
         ["motion", &shown],
