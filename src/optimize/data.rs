@@ -1,8 +1,10 @@
 //! Measured data in CSV files: indentation tables, recorded trajectories of bodies, and samples of sensors.
 //!
 //! All have a header line that names the columns, in any order; further columns stand for nothing
-//! ([`unclaimed_columns`]), and lines that start with `#` are comments. Numbers are in SI units.
+//! ([`unclaimed_columns`]), and lines that start with `#` are comments. Numbers are in SI units, or with [`Columns`] in others.
+//! Fields are separated by commas; or by semicolons or tabs where the header has such, and then numbers may have decimal commas.
 
+mod columns;
 mod consistency;
 mod indentation;
 mod recorded_state;
@@ -11,6 +13,7 @@ mod samples;
 mod table;
 
 pub use super::data_error::DataError;
+pub use columns::{ColumnSource, Columns};
 pub use indentation::Indentation;
 pub use recorded_state::RecordedState;
 pub use recording::{Recording, RecordingSource};

@@ -12,7 +12,9 @@ pub enum DataError {
     #[error("{path}: not a CSV file: {message}")]
     Malformed { path: String, message: String },
     /// A column that is needed is not there.
-    #[error("{path}: no column `{column}`; the columns found are {found}")]
+    #[error(
+        "{path}: no column `{column}`; the columns found are {found} (`columns` in a fit file says what a file calls them)"
+    )]
     MissingColumn {
         path: String,
         /// The column (or columns of which one is needed).

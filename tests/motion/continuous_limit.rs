@@ -9,7 +9,7 @@ use isobar::contact::{
 };
 use isobar::multibody::NoForces;
 use isobar::multibody::{BodyState, Model, Parameter, State, seeded};
-use isobar::optimize::data::{RecordedState, Recording};
+use isobar::optimize::data::{Columns, RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
     Identification, Loss, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
@@ -279,7 +279,7 @@ fn throws_in_drakes_continuous_model_are_followed_to_a_micrometre() {
     let scene = Scene::load("examples/fit_ball/scene_drake.toml").expect("a scene");
     for k in 0..4 {
         let file = format!("examples/fit_ball/data/drake_{k}.csv");
-        let states = Recording::read(Path::new(&file), "ball").expect("a recording").states;
+        let states = Recording::read(Path::new(&file), "ball", &Columns::new()).expect("a recording").states;
         let mut start = scene.state.clone();
         let RecordedState { position, orientation, linear_velocity, angular_velocity, .. } = states[0];
         let velocity = SpatialVelocity::new(angular_velocity, linear_velocity);

@@ -16,11 +16,11 @@ use crate::io::fit::starts::start_deviations;
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
-use crate::optimize::data::{Indentation, Recording};
+use crate::optimize::data::{Columns, Indentation, Recording, TIME_COLUMN};
 use crate::optimize::fit::{FitSettings, FitStarts};
 use crate::optimize::identification::{
-    Identification, IndentationTest, Measurement, RecordedMotion, SensorRecording, StandardDeviations,
-    TimeWindow,
+    Channel, Identification, IndentationTest, Measurement, RecordedMotion, SensorRecording,
+    StandardDeviations, TimeWindow,
 };
 use crate::optimize::parameters::FitParameters;
 
@@ -152,7 +152,9 @@ impl FitFile {
         for (i, table) in self.table.indentations.iter().enumerate() {
             let field = root.key("indentations").index(i).key("file");
             let file = self.document.named_file(&field, Path::new(&table.file))?;
-            let rows = Indentation::read(&file)?;
+            let claimed = Indentation::CLAIMED_COLUMNS.map(str::to_owned);
+            self.check_columns(&table.columns, &claimed, &root.key("indentations").index(i))?;
+            let rows = Indentation::read(&file, &table.columns)?;
             let direction = Vector3::from(table.direction.0);
             let name = file.display().to_string();
             let test = IndentationTest::new(
@@ -195,7 +197,10 @@ impl FitFile {
             });
         }
         let measurement = |file: &PathBuf| match (table, self.table.recordings.first()) {
-            (Some(table), _) => self.motion(table, Recording::read(file, &table.body)?, &field.index(0)),
+            (Some(table), _) => {
+                let recording = self.recording(table, file, &field.index(0))?;
+                self.motion(table, recording, &field.index(0))
+            }
             (None, Some(table)) => self.sensed(table, file, &sensed.index(0)),
             (None, None) => Err(self.invalid(&field, "none")),
         };
@@ -299,6 +304,12 @@ impl FitFile {
             let message = "missing; they say what the columns of recordings are";
             return Err(self.invalid(&FieldPath::root().key("sensors"), message));
         }
+        let channels = sensors.iter().flat_map(|sensor| &sensor.channels);
+        let claimed: Vec<String> = std::iter::once(TIME_COLUMN.to_owned())
+            .chain(channels.flat_map(Channel::column_names))
+            .chain(table.commands.values().cloned())
+            .collect();
+        self.check_columns(&table.columns, &claimed, field)?;
         let data = sensor_data(table, sensors, file, (model, commands)).map_err(|problem| match problem {
             SensorProblem::Data(error) => FileError::from(error),
             SensorProblem::Field(key, message) => self.invalid(&field.key(key), message),
@@ -327,7 +338,38 @@ impl FitFile {
 
     fn recordings(&self, table: &TrajectoriesTable, field: &FieldPath) -> Result<Vec<Recording>, FileError> {
         let files = self.named_files(&table.files, field)?;
-        files.iter().map(|file| Ok(Recording::read(file, &table.body)?)).collect()
+        files.iter().map(|file| self.recording(table, file, field)).collect()
+    }
+
+    fn recording(
+        &self,
+        table: &TrajectoriesTable,
+        file: &Path,
+        field: &FieldPath,
+    ) -> Result<Recording, FileError> {
+        self.check_columns(&table.columns, &Recording::claimed_columns(&table.body), field)?;
+        Ok(Recording::read(file, &table.body, &table.columns)?)
+    }
+
+    /// Refuses names that no column is asked for by, and units that are none.
+    fn check_columns(
+        &self,
+        columns: &Columns,
+        claimed: &[String],
+        field: &FieldPath,
+    ) -> Result<(), FileError> {
+        for (column, source) in columns {
+            let field = field.key("columns").key(column);
+            if !claimed.contains(column) {
+                let claimed = claimed.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+                return Err(self.invalid(&field, format_args!("no such column; there are {claimed}")));
+            }
+            if !(source.unit.is_finite() && source.unit != 0.0) {
+                let message = format_args!("found {}; it must be finite and not 0", source.unit);
+                return Err(self.invalid(&field.key("unit"), message));
+            }
+        }
+        Ok(())
     }
 
     /// The files that a fit reads.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::io::scene::actuator_schema::InterpolationTable;
 use crate::io::strict::Exactly;
+use crate::optimize::data::Columns;
 use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{LossKind, Sensor, StateDeviations};
 use crate::optimize::parameters::FitParameter;
@@ -92,6 +93,9 @@ pub(in crate::io) struct TrajectoriesTable {
     /// File names. In the last part of a path `*` stands for any text, and all files that match are
     /// read.
     pub files: Vec<String>,
+    /// What the files call their columns, and in which units they have them, by the names above.
+    #[serde(default)]
+    pub columns: Columns,
     /// Earliest recorded time used.
     #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "the first")))]
     pub from: Option<f64>,
@@ -171,6 +175,9 @@ pub(in crate::io) struct RecordingsTable {
     /// File names. In the last part of a path `*` stands for any text, and all files that match are
     /// read.
     pub files: Vec<String>,
+    /// What the files call their columns, and in which units they have them, by `t_s` and the names that sensors have.
+    #[serde(default)]
+    pub columns: Columns,
     /// The time of the recording at which the scene is in its initial state. Times of the scene's commands count from
     /// there.
     #[cfg_attr(test, schemars(extend("x-unit" = "s", "x-default" = "its first row")))]
@@ -205,6 +212,9 @@ pub(in crate::io) struct IndentationsTable {
     pub direction: Exactly<f64, 3>,
     /// The table.
     pub file: String,
+    /// What the table calls its columns, and in which units it has them, by the names above.
+    #[serde(default)]
+    pub columns: Columns,
     /// Standard deviation of forces; needed where the table has no column `sigma_N`.
     #[cfg_attr(test, schemars(extend("x-unit" = "N")))]
     pub force_sigma: Option<f64>,

@@ -48,7 +48,7 @@ pub(super) fn sensor_data(
     let mut columns: Vec<Vec<String>> = channels.map(|channel| channel.column_names()).collect();
     let of_sensors = columns.len();
     columns.extend(recorded.iter().map(|(_, column)| vec![column.clone()]));
-    let mut samples = Samples::read(file, &columns)?;
+    let mut samples = Samples::read(file, &columns, &table.columns)?;
     let first = samples.iter().filter_map(|samples| samples.times.first()).copied();
     let start = table.start_time.unwrap_or_else(|| first.fold(f64::INFINITY, f64::min));
     let until = table.until.unwrap_or(f64::INFINITY) - start;

@@ -37,6 +37,12 @@ impl FitFile {
 
     /// Whether a column of a measurement's file stands for something, be it of other bodies of the scene.
     fn is_claimed(&self, measurement: &Measurement, column: &str) -> bool {
+        let tables = self.table.trajectories.iter().map(|table| &table.columns);
+        let tables = tables.chain(self.table.recordings.iter().map(|table| &table.columns));
+        let mut tables = tables.chain(self.table.indentations.iter().map(|table| &table.columns));
+        if tables.any(|columns| columns.values().any(|source| source.name == column)) {
+            return true;
+        }
         match measurement {
             Measurement::Motion(_) => {
                 let bodies = || self.scene.model.bodies.iter().map(|body| body.name.as_str());

@@ -6,6 +6,7 @@ use std::path::Path;
 use nalgebra::Vector3;
 
 use super::TIME_COLUMN as TIME;
+use super::columns::Columns;
 use super::consistency::contradiction;
 use super::recorded_state::RecordedState;
 use super::table::{Table, open};
@@ -58,12 +59,14 @@ const ANGULAR_IN_BODY: [&str; 3] = ["wx_body_rad_s", "wy_body_rad_s", "wz_body_r
 const OF_BODY: [&[&str]; 5] = [&POSITION, &ORIENTATION, &VELOCITY, &ANGULAR_IN_WORLD, &ANGULAR_IN_BODY];
 
 /// Where a recording comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecordingSource<'a> {
     /// The file, for messages.
     pub path: &'a str,
     /// The body, whose name may stand before those of its columns.
     pub body: &'a str,
+    /// What the file calls its columns.
+    pub columns: &'a Columns,
 }
 
 impl Recording {
@@ -88,10 +91,10 @@ impl Recording {
     /// See [`DataError`]. Positions and orientations that contradict the velocities, and agree with them once they are
     /// read in another order of the quaternion's numbers, in another unit or another frame, are refused.
     pub fn parse(input: impl Read, source: RecordingSource) -> Result<Recording, DataError> {
-        let RecordingSource { path, body } = source;
+        let RecordingSource { path, body, columns } = source;
         let claimed = Self::claimed_columns(body);
         let claimed: Vec<&str> = claimed.iter().map(String::as_str).collect();
-        let mut table = Table::read(input, path, &claimed)?;
+        let mut table = Table::read(input, path, &claimed, columns)?;
         let (prefix, of_body) = (format!("{body}."), OF_BODY.concat());
         if of_body.iter().all(|column| table.find(column).is_none()) {
             table.without_prefix(&prefix, &of_body);
@@ -153,9 +156,9 @@ impl Recording {
     ///
     /// # Errors
     /// See [`DataError`].
-    pub fn read(path: &Path, body: &str) -> Result<Recording, DataError> {
+    pub fn read(path: &Path, body: &str, columns: &Columns) -> Result<Recording, DataError> {
         let name = path.display().to_string();
-        Recording::parse(open(path)?, RecordingSource { path: &name, body })
+        Recording::parse(open(path)?, RecordingSource { path: &name, body, columns })
     }
 }
 
@@ -167,7 +170,8 @@ mod tests {
     const HEADER: &str =
         "t_s,px_m,py_m,pz_m,qw,qx,qy,qz,vx_m_s,vy_m_s,vz_m_s,wx_body_rad_s,wy_body_rad_s,wz_body_rad_s\n";
 
-    const SOURCE: RecordingSource = RecordingSource { path: "toss.csv", body: "die" };
+    const SOURCE: RecordingSource =
+        RecordingSource { path: "toss.csv", body: "die", columns: &Columns::new() };
 
     fn recording(rows: &str) -> Result<Recording, DataError> {
         Recording::parse(format!("# made up\n{HEADER}{rows}").as_bytes(), SOURCE)
@@ -265,7 +269,8 @@ mod tests {
         assert!(parse(HEADER.replace("py_m", "px_m")).contains("`px_m` appears twice"));
         let both = HEADER.replace('\n', ",wx_rad_s,wy_rad_s,wz_rad_s\n");
         assert!(parse(both).contains("one of them is allowed"));
-        let missing = Recording::read(Path::new("no/such/file.csv"), "die").unwrap_err().to_string();
+        let missing =
+            Recording::read(Path::new("no/such/file.csv"), "die", SOURCE.columns).unwrap_err().to_string();
         assert!(missing.starts_with("no/such/file.csv: cannot be read"));
     }
 }

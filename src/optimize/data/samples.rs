@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::TIME_COLUMN as TIME;
+use super::columns::Columns;
 use super::table::{Table, open};
 use crate::optimize::data_error::DataError;
 
@@ -21,16 +22,22 @@ pub struct Samples {
 
 impl Samples {
     /// Reads the samples of several quantities, each given by the names of its columns, from a table with a column
-    /// `t_s` of increasing times. Where a quantity was not sampled its fields are empty.
+    /// `t_s` of increasing times. Where a quantity was not sampled its fields are empty. `columns` says what the file calls
+    /// its columns.
     ///
     /// Other columns stand for nothing ([`unclaimed_columns`](super::unclaimed_columns) finds them).
     ///
     /// # Errors
     /// See [`DataError`]; a quantity that was never sampled, or of which some fields are empty and some are not.
-    pub fn parse(input: impl Read, path: &str, quantities: &[Vec<String>]) -> Result<Vec<Self>, DataError> {
-        let columns = quantities.iter().flatten().map(String::as_str);
-        let wanted: Vec<&str> = std::iter::once(TIME).chain(columns).collect();
-        let table = Table::read_with_gaps(input, path, &wanted)?;
+    pub fn parse(
+        input: impl Read,
+        path: &str,
+        quantities: &[Vec<String>],
+        columns: &Columns,
+    ) -> Result<Vec<Self>, DataError> {
+        let of_quantities = quantities.iter().flatten().map(String::as_str);
+        let wanted: Vec<&str> = std::iter::once(TIME).chain(of_quantities).collect();
+        let table = Table::read_with_gaps(input, path, &wanted, columns)?;
         table.at_least(2)?;
         let time = table.require(TIME)?;
         let places: Vec<Vec<usize>> = quantities
@@ -79,8 +86,8 @@ impl Samples {
     ///
     /// # Errors
     /// See [`DataError`].
-    pub fn read(path: &Path, quantities: &[Vec<String>]) -> Result<Vec<Self>, DataError> {
-        Self::parse(open(path)?, &path.display().to_string(), quantities)
+    pub fn read(path: &Path, quantities: &[Vec<String>], columns: &Columns) -> Result<Vec<Self>, DataError> {
+        Self::parse(open(path)?, &path.display().to_string(), quantities, columns)
     }
 
     fn push(&mut self, time: f64, values: Vec<f64>, line: u64) {
@@ -113,7 +120,8 @@ mod tests {
     fn read(text: &str, quantities: &[&[&str]]) -> Result<Vec<Samples>, String> {
         let quantities: Vec<Vec<String>> =
             quantities.iter().map(|columns| columns.iter().map(|c| (*c).to_owned()).collect()).collect();
-        Samples::parse(text.as_bytes(), "log.csv", &quantities).map_err(|error| error.to_string())
+        Samples::parse(text.as_bytes(), "log.csv", &quantities, &Columns::new())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

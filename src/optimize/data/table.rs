@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::columns::Columns;
 use crate::input_file;
 use crate::optimize::data_error::DataError;
 use crate::shown::shown;
@@ -16,22 +17,41 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads the named columns that are there; all fields of those must be finite numbers.
-    pub(super) fn read(input: impl Read, path: &str, wanted: &[&str]) -> Result<Self, DataError> {
-        Self::read_fields(input, path, wanted, false)
+    /// Reads the named columns that are there, in SI units; all fields of those must be finite numbers.
+    pub(super) fn read(
+        input: impl Read,
+        path: &str,
+        wanted: &[&str],
+        columns: &Columns,
+    ) -> Result<Self, DataError> {
+        Self::read_fields(input, path, wanted, (columns, false))
     }
 
     /// The same, where fields may be empty: they are NaN.
-    pub(super) fn read_with_gaps(input: impl Read, path: &str, wanted: &[&str]) -> Result<Self, DataError> {
-        Self::read_fields(input, path, wanted, true)
+    pub(super) fn read_with_gaps(
+        input: impl Read,
+        path: &str,
+        wanted: &[&str],
+        columns: &Columns,
+    ) -> Result<Self, DataError> {
+        Self::read_fields(input, path, wanted, (columns, true))
     }
 
-    fn read_fields(input: impl Read, path: &str, wanted: &[&str], gaps: bool) -> Result<Self, DataError> {
+    fn read_fields(
+        input: impl Read,
+        path: &str,
+        wanted: &[&str],
+        (columns, gaps): (&Columns, bool),
+    ) -> Result<Self, DataError> {
         let malformed = |e: csv::Error| malformed(path, &e);
         let text = bytes_of(input, path)?;
-        let mut reader = reader_of(&text[..]);
-        let header = names_of(reader.headers().map_err(malformed)?);
-        if let Some((_, column)) = header.iter().enumerate().find(|(i, c)| header[..*i].contains(c)) {
+        let (mut reader, separator) = reader_of(&text);
+        let mut header = names_of(reader.headers().map_err(malformed)?);
+        let in_file = header.clone();
+        let units = renamed(&mut header, columns, path)?;
+        if let Some((_, column)) =
+            header.iter().enumerate().find(|(i, c)| !c.is_empty() && header[..*i].contains(c))
+        {
             return Err(DataError::DuplicateColumn { path: path.into(), column: shown(column).into_owned() });
         }
         let used: Vec<bool> = header.iter().map(|c| wanted.contains(&c.as_str())).collect();
@@ -44,10 +64,10 @@ impl Table {
                 return Err(DataError::FieldCount { path: path.into(), line, found, expected });
             }
             let mut row = Vec::with_capacity(header.len());
-            for ((field, column), used) in record.iter().zip(&header).zip(&used) {
+            for (((field, column), used), unit) in record.iter().zip(&in_file).zip(&used).zip(&units) {
                 let value = match *used {
                     true if gaps && field.is_empty() => Some(f64::NAN),
-                    true => field.parse::<f64>().ok().filter(|v| v.is_finite()),
+                    true => number(field, separator).map(|v| v * unit).filter(|v| v.is_finite()),
                     false => Some(0.0),
                 };
                 row.push(value.ok_or_else(|| DataError::Field {
@@ -86,8 +106,7 @@ impl Table {
 
     /// The error that a column is missing.
     pub(super) fn missing(&self, column: &str) -> DataError {
-        let found = self.header.iter().map(|c| format!("`{}`", shown(c))).collect::<Vec<_>>().join(", ");
-        DataError::MissingColumn { path: self.path.clone(), column: column.into(), found }
+        missing(&self.path, column, &self.header)
     }
 
     /// All the columns, or none of them; an error if only some are there.
@@ -125,8 +144,46 @@ impl Table {
     }
 }
 
-fn reader_of<R: Read>(input: R) -> csv::Reader<R> {
-    csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).flexible(true).from_reader(input)
+/// A reader, and what separates fields: the first of semicolon, tab and comma that the header has.
+fn reader_of(text: &[u8]) -> (csv::Reader<&[u8]>, u8) {
+    let is_header = |line: &&[u8]| !matches!(line, [] | [b'\r'] | [b'#', ..]);
+    let header = text.split(|&byte| byte == b'\n').find(is_header).unwrap_or_default();
+    let separator = [b';', b'\t'].into_iter().find(|separator| header.contains(separator)).unwrap_or(b',');
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(separator).comment(Some(b'#')).trim(csv::Trim::All).flexible(true);
+    (builder.from_reader(text), separator)
+}
+
+/// A number, with a decimal point, or with a decimal comma where commas do not separate fields.
+fn number(field: &str, separator: u8) -> Option<f64> {
+    match field.split_once(',') {
+        Some((whole, part)) if separator != b',' && !field.contains('.') => {
+            format!("{whole}.{part}").parse().ok()
+        }
+        _ => field.parse().ok(),
+    }
+}
+
+/// Gives columns the names that are asked for, and returns the unit of each. A column that has such a name already gives it
+/// up.
+fn renamed(header: &mut [String], columns: &Columns, path: &str) -> Result<Vec<f64>, DataError> {
+    let found = header.to_vec();
+    let mut units = vec![1.0; header.len()];
+    for name in header.iter_mut().filter(|name| columns.contains_key(*name)) {
+        name.clear();
+    }
+    for (column, source) in columns {
+        let Some(place) = found.iter().position(|name| *name == source.name) else {
+            return Err(missing(path, &source.name, &found));
+        };
+        (header[place], units[place]) = (column.clone(), source.unit);
+    }
+    Ok(units)
+}
+
+fn missing(path: &str, column: &str, found: &[String]) -> DataError {
+    let found = found.iter().map(|c| format!("`{}`", shown(c))).collect::<Vec<_>>().join(", ");
+    DataError::MissingColumn { path: path.into(), column: column.into(), found }
 }
 
 fn bytes_of(mut input: impl Read, path: &str) -> Result<Vec<u8>, DataError> {
@@ -173,7 +230,7 @@ pub fn unclaimed_columns(
 ) -> Result<UnclaimedColumns, DataError> {
     let name = path.display().to_string();
     let text = bytes_of(open(path)?, &name)?;
-    let mut reader = reader_of(&text[..]);
+    let (mut reader, _) = reader_of(&text);
     let header = reader.headers().map_err(|e| malformed(&name, &e))?;
     let line = line_of(&text, header.position());
     let mut names = names_of(header);

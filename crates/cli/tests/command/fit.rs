@@ -175,6 +175,51 @@ fn indentation_gives_the_modulus_and_says_that_it_does_not_give_dissipation() {
 }
 
 #[test]
+fn tables_of_other_programs_are_fitted_alike() {
+    let folder = Folder::with_example("other_programs");
+    let table = fs::read_to_string(folder.0.join("data/indentation.csv")).expect("there");
+    // As a spreadsheet writes it where decimals have commas, in mm, with names of its own.
+    let translated = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        match fields[0].parse::<f64>() {
+            Ok(depth) => format!("{};{};{}\r\n", 1e3 * depth, fields[1], fields[2]).replace('.', ","),
+            Err(_) if line.starts_with('#') => format!("{line}\r\n"),
+            Err(_) => "Weg [mm];force_N;sigma_N\r\n".to_owned(),
+        }
+    };
+    let text_of = |file: &str, columns: &str| {
+        let fit = fs::read_to_string(example().join("fit_indentation_only.toml")).expect("there");
+        fit.replace("data/indentation.csv\"", &format!("{file}\"\n{columns}"))
+    };
+    folder.file("data/other.csv", table.lines().map(translated).collect::<String>());
+    let columns = "columns = { depth_m = { name = \"Weg [mm]\", unit = 1e-3 } }";
+    let fitted = |file: &str, columns: &str| {
+        let path = folder.file("fit.toml", text_of(file, columns));
+        run(&FitFile::load(&path).expect("valid"), Method::LevenbergMarquardt)
+    };
+    let (plain, other) = (fitted("data/indentation.csv", ""), fitted("data/other.csv", columns));
+    assert!((other.values()[0] / plain.values()[0] - 1.0).abs() < 1e-9, "{plain:?} {other:?}");
+
+    let refuse =
+        |columns: &str| refused(&["fit", text(&folder.file("fit.toml", text_of("data/other.csv", columns)))]);
+    let missing = refuse("");
+    assert!(
+        missing.contains("other.csv: no column `depth_m`; the columns found are `Weg [mm]`"),
+        "{missing}"
+    );
+    assert!(missing.contains("`columns` in a fit file"), "{missing}");
+    let unknown = refuse("columns = { depth = { name = \"Weg [mm]\" } }");
+    assert!(
+        unknown.contains("indentations[0].columns.depth: no such column; there are `depth_m`"),
+        "{unknown}"
+    );
+    let unit = refuse("columns = { depth_m = { name = \"Weg [mm]\", unit = 0 } }");
+    assert!(unit.contains("columns.depth_m.unit: found 0; it must be finite and not 0"), "{unit}");
+    let wordy = refuse("columns = { depth_m = { name = \"Weg [mm]\", unit = \"mm\" } }");
+    assert!(wordy.contains("columns.depth_m.unit"), "{wordy}");
+}
+
+#[test]
 fn a_gap_before_the_touch_is_an_offset_and_what_is_known_before_counts() {
     let folder = Folder::with_example("offset");
     let table = fs::read_to_string(folder.0.join("data/indentation.csv")).expect("there");

@@ -23,7 +23,7 @@ use isobar::geometry::{SurfaceMesh, VolumeMesh};
 use isobar::io::robot::{Robot, RobotOptions};
 use isobar::io::{CheckpointFile, FitFile, JointStateFile, ProblemFile, Scene, TrajectoryTable};
 use isobar::optimize::checkpoint::ProblemCheckpoints;
-use isobar::optimize::data::{Indentation, Recording};
+use isobar::optimize::data::{Columns, Indentation, Recording};
 use isobar::rollout::SimulationError;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -222,8 +222,13 @@ fn originals() -> Vec<Original> {
     bundled("examples/grasp_lift", "box_problem.toml", |p| told(ProblemFile::load(p)), 1);
     bundled("examples/fit_ball", "fit.toml", fit, 1);
     bundled("examples/fit_ball", "fit_indentation_only.toml", fit, 1);
-    bundled("examples/fit_ball", "data/indentation.csv", |p| told(Indentation::read(p)), 60);
-    bundled("examples/fit_ball", "data/throw_1.csv", |p| told(Recording::read(p, "ball")), 30);
+    bundled("examples/fit_ball", "data/indentation.csv", |p| told(Indentation::read(p, &Columns::new())), 60);
+    bundled(
+        "examples/fit_ball",
+        "data/throw_1.csv",
+        |p| told(Recording::read(p, "ball", &Columns::new())),
+        30,
+    );
     bundled("examples/pancake", "arm.urdf", robot, 20);
     let mut made = |name: &str, content: Vec<u8>, reader: Reader, weight: usize| {
         all.push(Original { folder: None, name: name.into(), content, reader, weight });
