@@ -39,6 +39,16 @@ pub enum Identifiability {
         /// `"lower"` or `"upper"`.
         bound: &'static str,
     },
+    /// The data bound it from below only: from this value, in its unit, on the cost is within that of the 95 % interval.
+    AtLeast {
+        /// The value.
+        limit: f64,
+    },
+    /// The data bound it from above only, likewise.
+    AtMost {
+        /// The value.
+        limit: f64,
+    },
     /// The residuals do not depend on it.
     NoDependence,
     /// Only combinations of it with others are determined.
@@ -92,6 +102,12 @@ impl std::fmt::Display for Identifiability {
             Self::Identified => write!(f, "identified"),
             Self::AtBound { bound } => {
                 write!(f, "not identifiable: at its {bound} bound, the data ask for a value beyond it")
+            }
+            Self::AtLeast { limit } => {
+                write!(f, "at least {limit:.1e} (95 %): the data do not bound it from above")
+            }
+            Self::AtMost { limit } => {
+                write!(f, "at most {limit:.1e} (95 %): the data do not bound it from below")
             }
             Self::NoDependence => write!(f, "not identifiable: the data do not depend on it"),
             Self::Combination { explanation, .. } => write!(f, "not identifiable: {explanation}"),
