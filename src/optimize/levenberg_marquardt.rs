@@ -4,6 +4,7 @@ mod correction;
 mod damped_step;
 mod linear_model;
 mod secant;
+mod stops;
 
 use argmin::core::{
     Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationReason, TerminationStatus,
@@ -12,6 +13,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use self::linear_model::{LinearModel, evaluate, residuals_at};
+use self::stops::Stops;
 use super::bounds::Bounds;
 use super::checkpoint::Resumable;
 use super::least_squares::half_square;
@@ -44,6 +46,9 @@ pub type LeastSquaresState = IterState<Vec<f64>, Vec<f64>, DMatrix<f64>, (), Vec
 /// Where residuals have kinks the cost may fall on and on by next to nothing: with
 /// [`with_end_in_noise`](Self::with_end_in_noise) the method ends when twenty iterations
 /// together have lowered it by less than what an error of a tenth of a standard error costs, and no step promises more.
+///
+/// With [`with_stops`](Self::with_stops) no step takes a variable beyond ten times its value or its start, and one that the
+/// residuals stop depending on where it goes stays there, for as long as they do not.
 ///
 /// If the residuals cannot be evaluated at a trial point (an error, or a number that is not finite), the
 /// step counts as too long: it is rejected and the damping grows. Only at the start is it an error.
@@ -95,6 +100,8 @@ pub struct LevenbergMarquardt {
     #[serde(default)]
     costs: Vec<f64>,
     #[serde(default)]
+    stops: Option<Stops>,
+    #[serde(default)]
     keeps_linearization: bool,
     /// Residuals and Jacobian, column by column, where checkpoints keep them.
     #[serde(default)]
@@ -141,6 +148,7 @@ impl LevenbergMarquardt {
             ends_in_noise: false,
             updates: 0,
             costs: Vec::new(),
+            stops: None,
             keeps_linearization: false,
             linearization: None,
         }
@@ -245,24 +253,6 @@ impl LevenbergMarquardt {
         let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
         model.reduction(&whole.step(x, &model.gradient, &model.r, &model.q)) <= model.cost_of_noise()
     }
-
-    /// The largest cosine between the residuals and a free column of J.
-    fn gradient_cosine(
-        &self,
-        x: &[f64],
-        gradient: &[f64],
-        jacobian: &DMatrix<f64>,
-        residual_norm: f64,
-    ) -> f64 {
-        let mut largest: f64 = 0.0;
-        for i in 0..x.len() {
-            let norm = jacobian.column(i).norm() * residual_norm;
-            if norm > 0.0 && !self.bounds.holds(i, x[i], gradient[i]) {
-                largest = largest.max(gradient[i].abs() / norm);
-            }
-        }
-        largest
-    }
 }
 
 impl Resumable for LevenbergMarquardt {
@@ -276,6 +266,7 @@ impl Resumable for LevenbergMarquardt {
         number("solver.growth", self.growth, 2.0, f64::INFINITY)?;
         InvalidField::check_numbers("solver.costs", &self.costs, self.costs.len(), 0.0)?;
         let n = bounds.0.len();
+        self.stops.as_ref().map_or(Ok(()), |stops| stops.check(n))?;
         if let Some((residuals, jacobian)) = &self.linearization {
             let check =
                 |field, x: &[f64], count| InvalidField::check_numbers(field, x, count, f64::NEG_INFINITY);
@@ -308,6 +299,7 @@ where
         self.updates = 0;
         self.costs.clear();
         self.scale.clear();
+        self.stops = self.stops.take().map(|stops| stops.renewed(&x)).transpose()?;
         self.update_scale(&jacobian);
         let gradient = jacobian.tr_mul(&DVector::from_column_slice(&residuals));
         let cost = half_square(&residuals);
@@ -337,6 +329,9 @@ where
             }
         };
         let cost = half_square(&model.residuals);
+        if self.updates == 0 {
+            self.find_stops(&x, &model);
+        }
         if self.updates > 0 && self.has_no_gradient(&x, &model) {
             model = self.renewed(problem, &x, model)?;
             if self.has_no_gradient(&x, &model) {

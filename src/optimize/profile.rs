@@ -19,6 +19,7 @@ use std::fmt;
 use argmin::core::Error;
 use serde::Serialize;
 
+pub use self::one_sided::judge_one_sided;
 pub use self::walk::{ProfileEnd, ProfilePoint};
 use self::walk::{Side, Walk};
 use super::fit::{Fit, FitSettings};
@@ -26,6 +27,7 @@ use super::least_squares::{FittedModel, HeldSubsteps, Residuals};
 use super::parameters::FitParameters;
 use super::uncertainty::student_quantile;
 
+mod one_sided;
 mod walk;
 
 /// The profile of one parameter.
@@ -124,8 +126,13 @@ pub fn profiles<R: Residuals + Clone + Send + Sync>(
     tell: impl Fn() + Sync,
 ) -> Result<Vec<Profile>, Error> {
     let copy = || -> Box<dyn FittedModel + '_> { Box::new(model.clone()) };
-    let held = Some(model.find_substeps(&result.values())?).filter(|substeps| !substeps.is_empty());
+    let held = held_substeps(model, result)?;
     profiles_of_copies((&copy, held.as_ref()), parameters, settings, result, &tell)
+}
+
+/// The substeps of error-controlled steps at a result, if there are any.
+fn held_substeps(model: &dyn FittedModel, result: &Fit) -> Result<Option<HeldSubsteps>, Error> {
+    Ok(Some(model.find_substeps(&result.values())?).filter(|substeps| !substeps.is_empty()))
 }
 
 /// The profiles from copies of the model, with these substeps.
@@ -136,10 +143,7 @@ fn profiles_of_copies<'m>(
     result: &Fit,
     tell: &(dyn Fn() + Sync),
 ) -> Result<Vec<Profile>, Error> {
-    let variance = result.uncertainty.residual_variance.filter(|variance| *variance > 0.0);
-    let variance = variance.ok_or_else(|| {
-        Error::msg("profiles need residuals that are not zero, and more of them than parameters")
-    })?;
+    let variance = variance_of(result)?;
     let level = student_quantile(result.uncertainty.degrees_of_freedom);
     let cost = result.cost_after;
     let sides: Vec<(usize, f64)> = (0..parameters.len()).flat_map(|i| [(i, -1.0), (i, 1.0)]).collect();
@@ -150,17 +154,7 @@ fn profiles_of_copies<'m>(
             ..*settings
         };
         let model = copy();
-        let walk = Walk {
-            model: &*model,
-            own: &parameters.as_slice()[index],
-            others: others(parameters, index),
-            index,
-            held,
-            settings,
-            cost,
-            variance,
-            level,
-        };
+        let walk = walk(&*model, parameters, (index, held), settings, result)?;
         let side = walk.side(parameters, result, direction)?;
         tell();
         Ok(side)
@@ -186,6 +180,35 @@ fn profiles_of_copies<'m>(
         });
     }
     Ok(profiles)
+}
+
+/// The variance of the residuals at a result.
+fn variance_of(result: &Fit) -> Result<f64, Error> {
+    let variance = result.uncertainty.residual_variance.filter(|variance| *variance > 0.0);
+    variance.ok_or_else(|| {
+        Error::msg("profiles need residuals that are not zero, and more of them than parameters")
+    })
+}
+
+/// A walk along the parameter of this index from a result, with these substeps.
+fn walk<'a>(
+    model: &'a dyn FittedModel,
+    parameters: &'a FitParameters,
+    (index, held): (usize, Option<&'a HeldSubsteps>),
+    settings: FitSettings,
+    result: &Fit,
+) -> Result<Walk<'a>, Error> {
+    Ok(Walk {
+        model,
+        own: &parameters.as_slice()[index],
+        others: others(parameters, index),
+        index,
+        held,
+        settings,
+        cost: result.cost_after,
+        variance: variance_of(result)?,
+        level: student_quantile(result.uncertainty.degrees_of_freedom),
+    })
 }
 
 /// The parameters without one; `None` if there are no others.

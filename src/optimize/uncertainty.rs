@@ -39,6 +39,16 @@ pub enum Identifiability {
         /// `"lower"` or `"upper"`.
         bound: &'static str,
     },
+    /// The data bound it from below only: from this value, in its unit, on the cost is within that of the 95 % interval.
+    AtLeast {
+        /// The value.
+        limit: f64,
+    },
+    /// The data bound it from above only, likewise.
+    AtMost {
+        /// The value.
+        limit: f64,
+    },
     /// The residuals do not depend on it.
     NoDependence,
     /// Only combinations of it with others are determined.
@@ -93,6 +103,12 @@ impl std::fmt::Display for Identifiability {
             Self::AtBound { bound } => {
                 write!(f, "not identifiable: at its {bound} bound, the data ask for a value beyond it")
             }
+            Self::AtLeast { limit } => {
+                write!(f, "at least {limit:.1e} (95 %): the data do not bound it from above")
+            }
+            Self::AtMost { limit } => {
+                write!(f, "at most {limit:.1e} (95 %): the data do not bound it from below")
+            }
             Self::NoDependence => write!(f, "not identifiable: the data do not depend on it"),
             Self::Combination { explanation, .. } => write!(f, "not identifiable: {explanation}"),
             Self::TooUncertain { relative_standard_error: e, correlated_with } => {
@@ -134,7 +150,7 @@ pub struct Estimate {
     /// independent and normal: t-distributed around the value, of a logarithmic parameter around its logarithm.
     pub interval: Option<[f64; 2]>,
     /// By how much it would change with finer steps, half as long or with a tenth of their error (one Gauss–Newton
-    /// step); `None` of a model without, or where they fail.
+    /// step of those that are not too uncertain, and `None` of these); `None` of a model without, or where they fail.
     pub change_with_finer_steps: Option<f64>,
     /// By how much it would change with a higher order of quadrature of contact surfaces, likewise.
     pub change_with_finer_quadrature: Option<f64>,
@@ -328,8 +344,12 @@ impl Uncertainty {
     /// of the finer simulation at the same values: the change is one Gauss–Newton step of the parameters that are
     /// determined.
     pub(super) fn compare_with_finer(&mut self, what: Finer, residuals: &[f64], jacobian: &DMatrix<f64>) {
-        let known: Vec<usize> =
-            (0..self.estimates.len()).filter(|&i| self.estimates[i].standard_error.is_some()).collect();
+        // One that is hardly known would go far, and take the others with it.
+        let is_known = |e: &Estimate| {
+            let is_uncertain = matches!(e.identifiability, Identifiability::TooUncertain { .. });
+            e.standard_error.is_some() && !is_uncertain
+        };
+        let known: Vec<usize> = (0..self.estimates.len()).filter(|&i| is_known(&self.estimates[i])).collect();
         if known.is_empty() || residuals.len() < known.len() {
             return;
         }

@@ -23,7 +23,7 @@ use isobar::io::{FileError, FitFile, write_atomically};
 use isobar::optimize::ProblemError;
 use isobar::optimize::fit::{Fit, fit_from_starts};
 use isobar::optimize::identification::{Identification, MeasurementError, UntouchedIndentation};
-use isobar::optimize::profile::{Profile, profiles};
+use isobar::optimize::profile::{Profile, judge_one_sided, profiles};
 use isobar::optimize::uncertainty::{Estimate, Identifiability};
 use isobar_report::write_page;
 
@@ -144,6 +144,11 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
         .map_err(|error| fit_error(&arguments.fit, &error))?;
     result.uncertainty.judge_misfit();
+    let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
+    let has_misfit = result.uncertainty.estimates.iter().any(is_misfit);
+    if result.converged && !has_misfit && !interruption::is_requested() {
+        judge_one_sided(&problem, &file.parameters, file.settings(), &mut result).map_err(|e| failed(&e))?;
+    }
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
     // A few are enough: the windows of a recording are alike.
     for (name, warning) in problem.motion_warnings(&result.values()).map_err(|e| failed(&e))?.iter().take(10)
@@ -184,11 +189,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
             report.fit.iterations
         )));
     }
-    let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
-    if report.fit.converged
-        && report.fit.cost_after > UNMOVED * report.fit.cost_before
-        && report.fit.uncertainty.estimates.iter().any(is_misfit)
-    {
+    if report.fit.converged && report.fit.cost_after > UNMOVED * report.fit.cost_before && has_misfit {
         let how = "the fit has not left its start, and the model does not describe the data there";
         return Err(failed(&format_args!("{how}: {}", report.fit.termination)));
     }

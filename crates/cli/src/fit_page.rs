@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::fit_charts::{charts, profile_chart};
-use super::fit_report::{FitReport, measured_quantities, overall};
+use super::fit_report::{FitReport, measured_quantities, one_sided, overall};
 use super::recordings::{about, command_line, page};
 use isobar::optimize::fit::StartOutcome;
 use isobar::optimize::identification::{MeasurementError, Prediction, QuantityDiagnostics};
@@ -49,7 +49,7 @@ fn estimates(report: &FitReport) -> Table {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
         vec![
             estimate.name.clone(),
-            format!("{:.6e}", estimate.value),
+            one_sided(&estimate.identifiability).unwrap_or_else(|| format!("{:.6e}", estimate.value)),
             (*unit).to_owned(),
             or_dash(estimate.standard_error.map(|error| format!("{error:.2e}"))),
             or_dash(estimate.interval.map(|[low, high]| format!("{low:.6e} … {high:.6e}"))),

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Error;
-use super::fit_report::{FitReport, StartsReport, measured_quantities, overall};
+use super::fit_report::{FitReport, StartsReport, measured_quantities, one_sided, overall};
 use isobar::optimize::fit::Fit;
 use isobar::optimize::identification::MeasurementError;
 use isobar::optimize::uncertainty::Estimate;
@@ -59,7 +59,8 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
     for (e, name) in estimates.iter().zip(&names) {
         // A value that the data do not determine is not printed in the column of known ones.
         let known = e.identifiability.is_determined();
-        let value = if known { format!("{:.6e}", e.value) } else { "unknown".into() };
+        let unknown = || one_sided(&e.identifiability).unwrap_or_else(|| "unknown".into());
+        let value = if known { format!("{:.6e}", e.value) } else { unknown() };
         let error = e.standard_error.map_or("-".into(), |s| format!("{s:.2e}"));
         let change = finer(&e.change_with_finer_steps.map_or("-".into(), |change| format!("{change:+.2e}")));
         write!(out, "{:width$}  {value:>14}  {error:>14}  {change}{}", name, e.identifiability)?;

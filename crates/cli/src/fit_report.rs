@@ -5,6 +5,7 @@ use serde::Serialize;
 use isobar::optimize::fit::Fit;
 use isobar::optimize::identification::{ChannelError, Diagnostics, Identification, MeasurementError};
 use isobar::optimize::profile::Profile;
+use isobar::optimize::uncertainty::Identifiability;
 
 /// The result of a fit, as printed.
 #[derive(Debug, Serialize)]
@@ -39,6 +40,15 @@ impl StartsReport {
     pub fn new(identification: &Identification) -> Self {
         let [estimated, windows] = identification.estimated_starts();
         Self { windows, estimated }
+    }
+}
+
+/// What is known of a parameter that the data bound from one side only.
+pub(super) fn one_sided(verdict: &Identifiability) -> Option<String> {
+    match verdict {
+        Identifiability::AtLeast { limit } => Some(format!("≥ {limit:.1e}")),
+        Identifiability::AtMost { limit } => Some(format!("≤ {limit:.1e}")),
+        _ => None,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::optimize::least_squares::{
     FittedModel, HeldSubsteps, LastLinearization, LeastSquares, half_square,
 };
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
-use crate::optimize::parameters::FitParameters;
+use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::solver::{Convergence, Ended, SolverState, run};
 use crate::optimize::trajectory::History;
@@ -185,7 +185,9 @@ pub(in crate::optimize) fn solve(
             let solver =
                 solver.with_initial_damping(FIRST_DAMPING)?.with_acceleration(true).with_end_in_noise(true);
             let solver = solver.with_secant_updates(problem.has_costly_jacobian());
-            let solver = solver.with_kept_linearization(kept.is_some());
+            let logarithm = |parameter: &FitParameter| parameter.log.then(|| parameter.initial.ln());
+            let starts = problem.parameters().as_slice().iter().map(logarithm).collect();
+            let solver = solver.with_stops(starts).with_kept_linearization(kept.is_some());
             run_kept(problem, solver, settings, x, (progress, kept), LevenbergMarquardt::convergence)
         }
         Method::Lbfgs => {

@@ -26,9 +26,10 @@ impl LevenbergMarquardt {
         for (k, bend) in bend.iter_mut().enumerate() {
             *bend = 2.0 * (residuals[k] - model.residuals[k] - *bend);
         }
+        let bounds = self.bounds_at(x);
         let gradient = model.jacobian.tr_mul(&bend);
         let is_free = |&i: &usize| {
-            let (lower, upper) = self.bounds.of(i);
+            let (lower, upper) = bounds.of(i);
             self.scale[i] > 0.0 && end[i] > lower && end[i] < upper
         };
         let free: Vec<usize> = (0..x.len()).filter(is_free).collect();
@@ -46,7 +47,7 @@ impl LevenbergMarquardt {
         is_small.then(|| {
             let mut corrected = end.to_vec();
             for (&i, a) in free.iter().zip(acceleration.iter()) {
-                corrected[i] = self.bounds.moved_inside(i, end[i] + 0.5 * a);
+                corrected[i] = bounds.moved_inside(i, end[i] + 0.5 * a);
             }
             corrected
         })

@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::LevenbergMarquardt;
+use crate::optimize::bounds::Bounds;
 use crate::optimize::box_quadratic::{BoxMinimum, minimize_in_box};
 
 impl LevenbergMarquardt {
@@ -18,11 +19,11 @@ impl LevenbergMarquardt {
         r: &DMatrix<f64>,
         q: &DVector<f64>,
     ) -> DVector<f64> {
-        let n = x.len();
+        let (n, bounds) = (x.len(), self.bounds_at(x));
         let mut p = DVector::zeros(n);
         let mut free: Vec<usize> =
-            (0..n).filter(|&i| self.scale[i] > 0.0 && !self.bounds.holds(i, x[i], gradient[i])).collect();
-        if let Some(minimum) = self.active_set(x, r, q) {
+            (0..n).filter(|&i| self.scale[i] > 0.0 && !bounds.holds(i, x[i], gradient[i])).collect();
+        if let Some(minimum) = self.active_set(x, r, q, &bounds) {
             (0..n).for_each(|i| p[i] = minimum.x[i]);
             free = minimum.free;
         }
@@ -51,7 +52,7 @@ impl LevenbergMarquardt {
             free.retain(|&i| {
                 let wanted = x[i] + solution[k];
                 k += 1;
-                let (lower, upper) = self.bounds.of(i);
+                let (lower, upper) = bounds.of(i);
                 p[i] = wanted.clamp(lower, upper) - x[i];
                 wanted >= lower && wanted <= upper
             });
@@ -63,8 +64,14 @@ impl LevenbergMarquardt {
 
     /// The minimum of the damped model within the bounds, by the normal equations, if there are bounds.
     /// It is accurate enough to decide which bounds are active.
-    fn active_set(&self, x: &[f64], r: &DMatrix<f64>, q: &DVector<f64>) -> Option<BoxMinimum> {
-        if self.bounds.is_none() {
+    fn active_set(
+        &self,
+        x: &[f64],
+        r: &DMatrix<f64>,
+        q: &DVector<f64>,
+        bounds: &Bounds,
+    ) -> Option<BoxMinimum> {
+        if bounds.is_none() {
             return None;
         }
         let n = x.len();
@@ -74,8 +81,8 @@ impl LevenbergMarquardt {
             |i: usize, bound: f64| if self.scale[i] > 0.0 { (bound - x[i]) * scale(i) } else { 0.0 };
         let scaled = DMatrix::from_fn(r.nrows(), n, |k, i| r[(k, i)] / scale(i));
         let hessian = scaled.tr_mul(&scaled) + DMatrix::identity(n, n) * self.damping;
-        let lower = DVector::from_fn(n, |i, _| distance(i, self.bounds.of(i).0));
-        let upper = DVector::from_fn(n, |i, _| distance(i, self.bounds.of(i).1));
+        let lower = DVector::from_fn(n, |i, _| distance(i, bounds.of(i).0));
+        let upper = DVector::from_fn(n, |i, _| distance(i, bounds.of(i).1));
         let mut minimum = minimize_in_box(&hessian, &scaled.tr_mul(q), &lower, &upper, &DVector::zeros(n))?;
         for i in 0..n {
             // Exactly on the bound, not by way of the scale.
@@ -84,14 +91,14 @@ impl LevenbergMarquardt {
                     if p == 0.0 {
                         0.0
                     } else {
-                        self.bounds.of(i).0 - x[i]
+                        bounds.of(i).0 - x[i]
                     }
                 }
                 p if p == upper[i] => {
                     if p == 0.0 {
                         0.0
                     } else {
-                        self.bounds.of(i).1 - x[i]
+                        bounds.of(i).1 - x[i]
                     }
                 }
                 p => p / scale(i),

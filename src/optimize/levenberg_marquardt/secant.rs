@@ -52,7 +52,27 @@ impl LevenbergMarquardt {
         let jacobian = evaluated(problem, x)?;
         (self.updates, self.convergence) = (0, None);
         self.update_scale(&jacobian);
-        Ok(LinearModel::new(model.residuals, jacobian))
+        let model = LinearModel::new(model.residuals, jacobian);
+        self.find_stops(x, &model);
+        Ok(model)
+    }
+
+    /// The largest cosine between the residuals and a free column of J.
+    pub(super) fn gradient_cosine(
+        &self,
+        x: &[f64],
+        gradient: &[f64],
+        jacobian: &DMatrix<f64>,
+        residual_norm: f64,
+    ) -> f64 {
+        let (mut largest, bounds) = (0.0_f64, self.bounds_at(x));
+        for i in 0..x.len() {
+            let norm = jacobian.column(i).norm() * residual_norm;
+            if norm > 0.0 && !bounds.holds(i, x[i], gradient[i]) {
+                largest = largest.max(gradient[i].abs() / norm);
+            }
+        }
+        largest
     }
 
     /// Whether the gradient vanishes within its tolerance.

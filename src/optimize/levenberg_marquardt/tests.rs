@@ -254,6 +254,32 @@ fn a_cost_that_falls_by_next_to_nothing_ends_the_run() {
 }
 
 #[test]
+fn a_variable_that_the_residuals_stop_depending_on_is_stopped() {
+    // x/(1 + x) is measured as 1.1 to within 1, and y as 2.
+    fn noise(k: usize) -> f64 {
+        if k.is_multiple_of(2) { 1.0 } else { -1.0 }
+    }
+    let problem = || {
+        Functions(
+            |x: &[f64]| (0..20).map(|k| [x[0] / (1.0 + x[0]) - 1.1, x[1] - 2.0][k / 10] + noise(k)).collect(),
+            |x: &[f64]| {
+                let slopes = [(1.0 + x[0]).powi(-2), 1.0];
+                DMatrix::from_fn(20, 2, |k, i| if k / 10 == i { slopes[i] } else { 0.0 })
+            },
+        )
+    };
+    let (state, _) = solve(problem(), LevenbergMarquardt::new(), &[1.0, 1.0]);
+    assert!(state.get_param().unwrap()[0] > 1e3);
+    let (state, solver) = solve(problem(), LevenbergMarquardt::new().with_stops(vec![None; 2]), &[1.0, 1.0]);
+    let x = state.get_param().unwrap();
+    assert!(x[0] > 1.0 && x[0] <= 10.0 && (x[1] - 2.0).abs() < 1e-9, "{x:?}");
+    assert!(solver.convergence().is_some() && state.get_iter() < 10, "{}", state.get_iter());
+    let solver = LevenbergMarquardt::new().with_stops(vec![None]);
+    let error = Executor::new(problem(), solver).configure(|state| state.param(vec![1.0; 2])).run();
+    assert!(error.is_err_and(|error| error.to_string().contains("starts of 1 variables of 2")));
+}
+
+#[test]
 fn bad_input_is_refused() {
     let refused = |r: Result<LevenbergMarquardt, Error>| r.unwrap_err().to_string();
     assert!(refused(LevenbergMarquardt::new().with_bounds(vec![1.0], vec![0.0])).contains("variable 0"));

@@ -124,10 +124,10 @@ impl FittedModel for Holding<'_> {
 
 /// A point of a walk: the variable of the parameter, those of the others, and how far from the minimum it is.
 #[derive(Clone)]
-struct At {
+pub(super) struct At {
     variable: f64,
-    others: Vec<f64>,
-    distance: f64,
+    pub others: Vec<f64>,
+    pub distance: f64,
 }
 
 impl At {
@@ -160,7 +160,7 @@ pub(super) struct Walk<'a> {
 
 impl Walk<'_> {
     /// The point at a variable of the parameter, with the others looked for from the given ones.
-    fn at(&self, variable: f64, start: Vec<f64>) -> Result<(At, f64), Error> {
+    pub fn at(&self, variable: f64, start: Vec<f64>) -> Result<(At, f64), Error> {
         let value = self.own.physical(variable);
         let holding = Holding { model: self.model, index: self.index, value };
         let (others, mut cost) = match &self.others {

@@ -1,0 +1,226 @@
+//! Parameters that the data bound from one side only.
+//!
+//! Of a positive parameter that a fit has not determined the cost is followed decade by decade to both sides, with the others
+//! fitted again. Where it passes the level of the 95 % interval on one side only, the limit is found by halving the decade.
+
+use argmin::core::Error;
+
+use super::walk::Walk;
+use super::{held_substeps, walk};
+use crate::optimize::fit::{Fit, FitSettings};
+use crate::optimize::least_squares::Residuals;
+use crate::optimize::parameters::FitParameters;
+use crate::optimize::uncertainty::Identifiability;
+
+/// Most decades that are looked at on each side.
+const DECADES: i32 = 4;
+/// Halvings of the one that the limit lies in, which leave 8 % of it.
+const HALVINGS: usize = 5;
+/// Most iterations of the others at a point, which start nearby, and the tolerance of the cost there: the limit is no finer.
+const MOST_ITERATIONS: u64 = 2;
+const TOLERANCE: f64 = 1e-3;
+/// Of a cost that is a parabola, the distance halfway from a bound to the limit, as a part of that at the limit, where the bound
+/// is as far from the minimum beyond it as the level: √((√2 − ½)/2).
+const HALFWAY: f64 = 0.676;
+
+/// Gives each positive parameter that is not determined, but that the data bound from one side, that limit for its verdict.
+/// The limit is one against the cost of the fit: where that goes on falling on the open side, it is on the safe side.
+///
+/// # Errors
+/// The substeps cannot be found.
+pub fn judge_one_sided<R: Residuals>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    result: &mut Fit,
+) -> Result<(), Error> {
+    use Identifiability::{AtBound, NoDependence, TooUncertain};
+    let is_open = |i: &usize| {
+        let estimate = &result.uncertainty.estimates[*i];
+        let is_undetermined =
+            matches!(estimate.identifiability, TooUncertain { .. } | NoDependence | AtBound { .. });
+        is_undetermined && estimate.value >= 0.0
+    };
+    let open: Vec<usize> = (0..parameters.len()).filter(is_open).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let held = held_substeps(model, result)?;
+    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE);
+    let settings = FitSettings { max_iterations: MOST_ITERATIONS, cost_tolerance, ..*settings };
+    for index in open {
+        let found = walk(model, parameters, (index, held.as_ref()), settings, result)
+            .and_then(|walk| limit(&walk, parameters, result));
+        // Where the model cannot be evaluated nothing is known.
+        if let Ok(Some(verdict)) = found {
+            result.uncertainty.estimates[index].identifiability = verdict;
+        }
+    }
+    Ok(())
+}
+
+/// The limit of the parameter that is walked along, if it has one on one side only.
+fn limit(
+    walk: &Walk<'_>,
+    parameters: &FitParameters,
+    result: &Fit,
+) -> Result<Option<Identifiability>, Error> {
+    let (own, estimate) = (walk.own, &result.uncertainty.estimates[walk.index]);
+    let mut others = parameters.variables(&result.values())?;
+    others.remove(walk.index);
+    let at = |value: f64, start: &[f64]| Ok::<_, Error>(walk.at(own.to_scaled(value), start.to_vec())?.0);
+    // From a value of 0 on.
+    let first = estimate.value.max(1e-3 * own.scale()).clamp(own.lower, own.upper);
+    // What is within the level on each side, what is beyond, and the others there.
+    let mut sides = [-1, 1].map(|sign| (sign, first, None, others.clone()));
+    for _ in 0..DECADES {
+        for (sign, inside, outside, start) in &mut sides {
+            let next = (*inside * 10.0_f64.powi(*sign)).clamp(own.lower, own.upper);
+            if next == *inside || next <= 0.0 {
+                continue;
+            }
+            let found = at(next, start)?;
+            if found.distance >= walk.level {
+                *outside = Some(next);
+            } else {
+                (*inside, *start) = (next, found.others);
+            }
+        }
+        if sides.iter().any(|side| side.2.is_some()) {
+            break;
+        }
+    }
+    let [(_, _, below, _), (_, _, above, _)] = &sides;
+    let (is_least, beyond) = match (*below, *above) {
+        (Some(below), None) => (true, below),
+        (None, Some(above)) => (false, above),
+        _ => return Ok(None),
+    };
+    // Of a quantity that may be negative nothing small is the end, unless there are no such values.
+    if !is_least && own.lower < 0.0 && !own.log {
+        let negative = at((-beyond).max(own.lower), &others);
+        if negative.is_ok_and(|at| at.distance >= walk.level) {
+            return Ok(None);
+        }
+    }
+    let (_, mut inside, _, mut start) = sides[usize::from(!is_least)].clone();
+    let mut outside = beyond;
+    for _ in 0..HALVINGS {
+        let middle = (inside * outside).sqrt();
+        let found = at(middle, &start)?;
+        if found.distance < walk.level {
+            (inside, start) = (middle, found.others);
+        } else {
+            outside = middle;
+        }
+    }
+    // On a bound the data may ask for a value beyond it.
+    if let Identifiability::AtBound { .. } = estimate.identifiability
+        && at(0.5 * (estimate.value + inside), &start)?.distance > HALFWAY * walk.level
+    {
+        return Ok(None);
+    }
+    let limit = inside;
+    Ok(Some(if is_least { Identifiability::AtLeast { limit } } else { Identifiability::AtMost { limit } }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optimize::fit::fit;
+    use crate::optimize::parameters::FitParameter;
+    use crate::optimize::profile::student_quantile;
+    use crate::scalar::Scalar;
+
+    const MEASURED: usize = 20;
+
+    /// Measurements of a + g(θ) t_k, with t_k = k − 9.5 and noise that changes neither a nor the slope; g is θ, or what
+    /// saturates, 1 − e^−θ.
+    struct Slope {
+        saturates: bool,
+        slope: f64,
+    }
+
+    fn time(k: usize) -> f64 {
+        k as f64 - 9.5
+    }
+
+    impl Slope {
+        fn measured(&self) -> Vec<f64> {
+            // At right angles to a constant and to the times: + − − + over and over.
+            let noise = |k: usize| if matches!(k % 4, 0 | 3) { 1.0 } else { -1.0 };
+            (0..MEASURED).map(|k| 3.0 + self.slope * time(k) + noise(k)).collect()
+        }
+
+        /// The slope at the limit: (g − slope)² Σt² is above the least of it by t² s².
+        fn reach(&self, least: f64) -> f64 {
+            let square: f64 = (0..MEASURED).map(|k| time(k).powi(2)).sum();
+            let variance = (MEASURED as f64 + least.powi(2) * square) / (MEASURED - 2) as f64;
+            (least.powi(2) + student_quantile(MEASURED - 2).powi(2) * variance / square).sqrt()
+        }
+    }
+
+    impl Residuals for Slope {
+        fn residuals<T: Scalar>(&self, p: &[T]) -> Result<Vec<T>, Error> {
+            let slope = if self.saturates { -(-p[0]).exp() + 1.0 } else { p[0] };
+            let with_times = self.measured().into_iter().enumerate();
+            Ok(with_times.map(|(k, y)| p[1] + slope * time(k) - y).collect())
+        }
+    }
+
+    fn judged(model: &Slope, unknown: FitParameter) -> Fit {
+        let list = FitParameters::new(vec![unknown, FitParameter::new("a", 1.0)]).unwrap();
+        let settings = FitSettings::default();
+        let mut result = fit(model, &list, &settings, None).unwrap();
+        judge_one_sided(model, &list, &settings, &mut result).unwrap();
+        assert!(result.converged && result.iterations < 20, "{result:?}");
+        let constant = &result.uncertainty.estimates[1];
+        assert!(
+            constant.identifiability.is_identified() && (constant.value - 3.0).abs() < 1e-6,
+            "{result:?}"
+        );
+        result
+    }
+
+    #[test]
+    fn what_saturates_is_at_least_the_value_from_which_the_data_do_not_tell() {
+        // The data ask for a little more than there is.
+        let model = Slope { saturates: true, slope: 1.01 };
+        let expected = -(model.reach(0.01) - 0.01).ln();
+        for unknown in [FitParameter::new("b", 0.5), FitParameter::new("b", 0.5).logarithmic()] {
+            let found = judged(&model, unknown).uncertainty.estimates[0].clone();
+            let Identifiability::AtLeast { limit } = found.identifiability else { panic!("{found:?}") };
+            assert!((limit / expected - 1.0).abs() < 0.09, "{limit} and not {expected}");
+            assert!(found.value < 100.0, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_little_to_be_seen_is_at_most_the_value_that_would_be() {
+        let model = Slope { saturates: false, slope: -0.01 };
+        let expected = model.reach(0.01) - 0.01;
+        for unknown in
+            [FitParameter::new("b", 0.5).bounded(0.0, 9.0), FitParameter::new("b", 0.5).logarithmic()]
+        {
+            let found = judged(&model, unknown).uncertainty.estimates[0].clone();
+            let Identifiability::AtMost { limit } = found.identifiability else { panic!("{found:?}") };
+            assert!((limit / expected - 1.0).abs() < 0.09, "{limit} and not {expected}");
+        }
+    }
+
+    #[test]
+    fn what_two_sides_bound_or_a_bound_cuts_off_is_not_one_sided() {
+        // Determined; uncertain of its sign; on a bound that the data ask to pass.
+        let offset = FitParameter::new("b", 0.05);
+        let bounded = offset.clone().bounded(0.0, 9.0);
+        for (slope, unknown, expected) in [
+            (1.0, offset.clone(), "identified"),
+            (0.02, offset, "not identifiable: its standard error is"),
+            (-1.0, bounded, "not identifiable: at its lower bound"),
+        ] {
+            let result = judged(&Slope { saturates: false, slope }, unknown);
+            let text = result.uncertainty.estimates[0].identifiability.to_string();
+            assert!(text.starts_with(expected), "{slope}: {text}");
+        }
+    }
+}
