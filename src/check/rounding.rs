@@ -2,6 +2,7 @@
 //! than they round.
 
 use super::comparison::{Comparison, Verdict};
+use super::component::UNSETTLED;
 use super::scene::{Quantities, SceneCheck};
 use super::varied::{CheckedValue, Varied};
 use crate::multibody::Parameter;
@@ -27,7 +28,7 @@ const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
 const MOVES_RESERVE: f64 = 4.0;
 
 /// Half widths of differences over far smaller steps than those of a check, as parts of a parameter's scale,
-const NARROW: [f64; 2] = [3e-12, 1e-11];
+const NARROW: [f64; 2] = [3e-13, 1e-12];
 /// and how close they come to a claim that they confirm, as a part of how far it is off otherwise.
 const NARROW_RESERVE: f64 = 0.25;
 
@@ -99,10 +100,25 @@ fn settle_narrow(c: &mut Comparison, nearest: [f64; 2]) {
     let close = NARROW_RESERVE * (c.claimed - c.difference).abs();
     if c.verdict == Verdict::Wrong && nearest.iter().all(|&x| (x - c.claimed).abs() <= close) {
         (c.verdict, c.side) = (Verdict::Noisy, None);
-        c.note = format!(
-            "differences over a hundredth of the smallest step agree with the claim: {:e}",
-            nearest[0]
-        );
+        c.note = format!("{CONFIRMED}: {:e}", nearest[0]);
+    }
+}
+
+/// What the note begins with on what [`settle_narrow`] excuses.
+const CONFIRMED: &str = "differences over a thousandth of the smallest step come close to the claim";
+
+/// Excuses along a parameter what is said to be wrong from the instant on at which a component turns within the smallest step:
+/// other components may be too coarsely rounded for smaller ones. `steps` says how many steps a quantity comes after.
+fn settle_beside_narrow(of_parameter: &mut [Vec<Comparison>], steps: &dyn Fn(usize) -> usize) {
+    let is_narrow = |c: &Comparison| {
+        c.verdict == Verdict::Noisy && (c.note.starts_with(CONFIRMED) || c.note.starts_with(UNSETTLED))
+    };
+    let turns = |quantity: &usize| of_parameter[*quantity].iter().any(is_narrow);
+    let Some(first) = (0..of_parameter.len()).filter(turns).map(steps).min() else { return };
+    let later = of_parameter.iter_mut().enumerate().filter(|(quantity, _)| steps(*quantity) >= first);
+    for c in later.flat_map(|(_, components)| components).filter(|c| c.verdict == Verdict::Wrong) {
+        (c.verdict, c.side) = (Verdict::Noisy, None);
+        c.note = "another component turns within the smallest step along this parameter".to_owned();
     }
 }
 
@@ -221,6 +237,7 @@ impl SceneCheck<'_> {
                 for (c, (near, far)) in of_parameter.iter_mut().flatten().zip(differences) {
                     settle_narrow(c, [near, far]);
                 }
+                settle_beside_narrow(of_parameter, &|quantity| self.steps_before(quantity));
             }
         }
         Ok(())
@@ -330,6 +347,23 @@ mod tests {
         assert_eq!(settled([-1.8, -0.3]), Verdict::Wrong);
         assert_eq!(settled([-0.03, -0.03]), Verdict::Wrong);
         assert_eq!(settled([f64::NAN, -1.8]), Verdict::Wrong);
+    }
+
+    #[test]
+    fn what_comes_after_a_component_that_turns_within_the_smallest_step_is_undecided() {
+        let settled = |note: &str, steps: [usize; 2]| {
+            let mut narrow = comparison(1.0, 0.3, 0.5, Verdict::Noisy);
+            narrow.note = note.into();
+            let mut all = [vec![comparison(1.0, 0.5, 1e-9, Verdict::Wrong)], vec![narrow]];
+            settle_beside_narrow(&mut all, &|quantity| steps[quantity]);
+            all[0][0].verdict
+        };
+        for note in [UNSETTLED, CONFIRMED] {
+            assert_eq!(settled(&format!("{note}; the contact of a and b"), [1, 1]), Verdict::Noisy);
+            assert_eq!(settled(note, [9, 1]), Verdict::Noisy);
+            assert_eq!(settled(note, [1, 9]), Verdict::Wrong);
+        }
+        assert_eq!(settled("differences are known to 1e-3 only", [1, 1]), Verdict::Wrong);
     }
 
     #[test]
