@@ -2,7 +2,6 @@
 //! than they round.
 
 use super::comparison::{Comparison, Verdict};
-use super::component::UNSETTLED;
 use super::scene::{Quantities, SceneCheck};
 use super::varied::{CheckedValue, Varied};
 use crate::multibody::Parameter;
@@ -110,9 +109,7 @@ const CONFIRMED: &str = "differences over a thousandth of the smallest step come
 /// Excuses along a parameter what is said to be wrong from the instant on at which a component turns within the smallest step:
 /// other components may be too coarsely rounded for smaller ones. `steps` says how many steps a quantity comes after.
 fn settle_beside_narrow(of_parameter: &mut [Vec<Comparison>], steps: &dyn Fn(usize) -> usize) {
-    let is_narrow = |c: &Comparison| {
-        c.verdict == Verdict::Noisy && (c.note.starts_with(CONFIRMED) || c.note.starts_with(UNSETTLED))
-    };
+    let is_narrow = |c: &Comparison| c.verdict == Verdict::Noisy && c.note.starts_with(CONFIRMED);
     let turns = |quantity: &usize| of_parameter[*quantity].iter().any(is_narrow);
     let Some(first) = (0..of_parameter.len()).filter(turns).map(steps).min() else { return };
     let later = of_parameter.iter_mut().enumerate().filter(|(quantity, _)| steps(*quantity) >= first);
@@ -358,11 +355,9 @@ mod tests {
             settle_beside_narrow(&mut all, &|quantity| steps[quantity]);
             all[0][0].verdict
         };
-        for note in [UNSETTLED, CONFIRMED] {
-            assert_eq!(settled(&format!("{note}; the contact of a and b"), [1, 1]), Verdict::Noisy);
-            assert_eq!(settled(note, [9, 1]), Verdict::Noisy);
-            assert_eq!(settled(note, [1, 9]), Verdict::Wrong);
-        }
+        assert_eq!(settled(&format!("{CONFIRMED}; the contact of a and b"), [1, 1]), Verdict::Noisy);
+        assert_eq!(settled(CONFIRMED, [9, 1]), Verdict::Noisy);
+        assert_eq!(settled(CONFIRMED, [1, 9]), Verdict::Wrong);
         assert_eq!(settled("differences are known to 1e-3 only", [1, 1]), Verdict::Wrong);
     }
 
