@@ -26,11 +26,6 @@ const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
 /// A claim's rounding is at most this many times what it varies by over so few moves.
 const MOVES_RESERVE: f64 = 4.0;
 
-/// Half widths of differences over far smaller steps than those of a check, as parts of a parameter's scale,
-const NARROW: [f64; 2] = [3e-13, 1e-12];
-/// and how close they come to a claim that they confirm, as a part of how far it is off otherwise.
-const NARROW_RESERVE: f64 = 0.25;
-
 /// The largest sensitivities of the components of each quantity.
 pub(super) type Sensitivities = Vec<Vec<f64>>;
 
@@ -89,33 +84,6 @@ fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
     if is_right {
         (c.verdict, c.note) = (Verdict::Ok, String::new());
         c.differences.clear();
-    }
-}
-
-/// Excuses a claim that differences over far smaller steps than those of the check come close to: the function turns within the
-/// check's smallest step, as where faces that bear next to nothing begin to slip. Rounding brings none of `nearest` so close
-/// to a claim that is off.
-fn settle_narrow(c: &mut Comparison, nearest: [f64; 2]) {
-    let close = NARROW_RESERVE * (c.claimed - c.difference).abs();
-    if c.verdict == Verdict::Wrong && nearest.iter().all(|&x| (x - c.claimed).abs() <= close) {
-        (c.verdict, c.side) = (Verdict::Noisy, None);
-        c.note = format!("{CONFIRMED}: {:e}", nearest[0]);
-    }
-}
-
-/// What the note begins with on what [`settle_narrow`] excuses.
-const CONFIRMED: &str = "differences over a thousandth of the smallest step come close to the claim";
-
-/// Excuses along a parameter what is said to be wrong from the instant on at which a component turns within the smallest step:
-/// other components may be too coarsely rounded for smaller ones. `steps` says how many steps a quantity comes after.
-fn settle_beside_narrow(of_parameter: &mut [Vec<Comparison>], steps: &dyn Fn(usize) -> usize) {
-    let is_narrow = |c: &Comparison| c.verdict == Verdict::Noisy && c.note.starts_with(CONFIRMED);
-    let turns = |quantity: &usize| of_parameter[*quantity].iter().any(is_narrow);
-    let Some(first) = (0..of_parameter.len()).filter(turns).map(steps).min() else { return };
-    let later = of_parameter.iter_mut().enumerate().filter(|(quantity, _)| steps(*quantity) >= first);
-    for c in later.flat_map(|(_, components)| components).filter(|c| c.verdict == Verdict::Wrong) {
-        (c.verdict, c.side) = (Verdict::Noisy, None);
-        c.note = "another component turns within the smallest step along this parameter".to_owned();
     }
 }
 
@@ -223,33 +191,7 @@ impl SceneCheck<'_> {
                 settle_rounding(c, rounds, limits(&parameters[i], *largest));
             }
         }
-        for (parameter, of_parameter) in parameters.iter().zip(compared) {
-            if of_parameter.iter().flatten().any(|c| c.verdict == Verdict::Wrong) {
-                let (near, far) = match NARROW.map(|part| self.difference(parameter, part)) {
-                    [Ok(near), Ok(far)] => (near, far),
-                    [Err(error), _] | [_, Err(error)] if error.is_failed_step() => continue,
-                    [Err(error), _] | [_, Err(error)] => return Err(error),
-                };
-                let differences = near.into_iter().flatten().zip(far.into_iter().flatten());
-                for (c, (near, far)) in of_parameter.iter_mut().flatten().zip(differences) {
-                    settle_narrow(c, [near, far]);
-                }
-                settle_beside_narrow(of_parameter, &|quantity| self.steps_before(quantity));
-            }
-        }
         Ok(())
-    }
-
-    /// Central differences along a parameter, over a part of its scale to both sides.
-    fn difference(&self, parameter: &CheckedValue, part: f64) -> Result<Quantities<f64>, SimulationError> {
-        let (varied, _, value) = parameter;
-        let step = part * self.scale_of(parameter);
-        let at = |moved: f64| self.evaluate(self.applied, &[(*varied, value + moved)]);
-        let (mut right, left) = (at(step)?, at(-step)?);
-        for (right, left) in right.iter_mut().flatten().zip(left.iter().flatten()) {
-            *right = (*right - left) / (2.0 * step);
-        }
-        Ok(right)
     }
 
     /// How much the derivatives with respect to each parameter vary when it is moved by nothing.
@@ -331,34 +273,6 @@ mod tests {
         // What is known better is wrong where it is off by more than any way rounds.
         assert_eq!(settled(3.2e-8, 3.2008e-8, 1e-13, Verdict::Wrong), Verdict::Ok);
         assert_eq!(settled(3.2e-8, 3.202e-8, 1e-13, Verdict::Wrong), Verdict::Wrong);
-    }
-
-    #[test]
-    fn a_claim_that_far_smaller_steps_confirm_is_not_called_wrong() {
-        let settled = |nearest: [f64; 2]| {
-            let mut c = comparison(-1.85, -0.03, 1e-3, Verdict::Wrong);
-            settle_narrow(&mut c, nearest);
-            c.verdict
-        };
-        assert_eq!(settled([-1.8, -1.6]), Verdict::Noisy);
-        assert_eq!(settled([-1.8, -0.3]), Verdict::Wrong);
-        assert_eq!(settled([-0.03, -0.03]), Verdict::Wrong);
-        assert_eq!(settled([f64::NAN, -1.8]), Verdict::Wrong);
-    }
-
-    #[test]
-    fn what_comes_after_a_component_that_turns_within_the_smallest_step_is_undecided() {
-        let settled = |note: &str, steps: [usize; 2]| {
-            let mut narrow = comparison(1.0, 0.3, 0.5, Verdict::Noisy);
-            narrow.note = note.into();
-            let mut all = [vec![comparison(1.0, 0.5, 1e-9, Verdict::Wrong)], vec![narrow]];
-            settle_beside_narrow(&mut all, &|quantity| steps[quantity]);
-            all[0][0].verdict
-        };
-        assert_eq!(settled(&format!("{CONFIRMED}; the contact of a and b"), [1, 1]), Verdict::Noisy);
-        assert_eq!(settled(CONFIRMED, [9, 1]), Verdict::Noisy);
-        assert_eq!(settled(CONFIRMED, [1, 9]), Verdict::Wrong);
-        assert_eq!(settled("differences are known to 1e-3 only", [1, 1]), Verdict::Wrong);
     }
 
     #[test]
