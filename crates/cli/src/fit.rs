@@ -147,7 +147,10 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
     let has_misfit = result.uncertainty.estimates.iter().any(is_misfit);
     if result.converged && !has_misfit && !interruption::is_requested() {
-        judge_one_sided(&problem, &file.parameters, file.settings(), &mut result).map_err(|e| failed(&e))?;
+        let goes_on = || !interruption::is_requested();
+        // Without limits the fit is none the worse.
+        judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, &goes_on)
+            .unwrap_or_else(|e| remark(format_args!("isobar: warning: no limits of parameters: {e}")));
     }
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
     // A few are enough: the windows of a recording are alike.

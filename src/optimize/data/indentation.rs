@@ -31,7 +31,7 @@ impl Indentation {
     /// See [`DataError`].
     pub fn parse(input: impl Read, path: &str, columns: &Columns) -> Result<Vec<Indentation>, DataError> {
         const COLUMNS: [&str; 3] = Indentation::CLAIMED_COLUMNS;
-        let table = Table::read(input, path, &COLUMNS, columns)?;
+        let table = Table::read(input, path, &COLUMNS, (columns, false))?;
         let (depth, force) = (table.require(COLUMNS[0])?, table.require(COLUMNS[1])?);
         let sigma = table.find(COLUMNS[2]);
         table.at_least(1)?;
@@ -96,6 +96,9 @@ mod tests {
             Indentation { depth: 0.25e-3, force: 1.5, sigma: None, line: Some(3) },
             Indentation { depth: -1e-3, force: 20.0, sigma: None, line: Some(4) },
         ];
+        // Quotes may hold what separates elsewhere.
+        let quoted = read("Weg [mm],\"Kraft [kN]\",\"note; more\"\n0.25,0.0015,x\n").unwrap();
+        assert_eq!(quoted, [Indentation { line: Some(2), ..expected[0] }]);
         for (separator, mark) in [(";", ","), ("\t", ","), (";", "."), (",", ".")] {
             let text = format!(
                 "# Prüfstand 2, 1;2\nKraft [kN]{separator}Weg [mm]{separator}depth_m\n0{mark}0015{separator}0{mark}25{separator}x\n2e-2{separator}-1{separator}y\n"
@@ -107,6 +110,11 @@ mod tests {
         assert!(
             missing.contains("no column `Weg [mm]`; the columns found are `depth_m`, `Kraft [kN]`"),
             "{missing}"
+        );
+        let second = refused("Weg [mm];sigma_N\n1;2\n");
+        assert!(
+            second.contains("no column `Kraft [kN]`; the columns found are `Weg [mm]`, `sigma_N`"),
+            "{second}"
         );
         let thousands = refused("Weg [mm];Kraft [kN]\n1.000,5;2\n");
         assert!(thousands.contains("line 2, column `Weg [mm]`: `1.000,5`"), "{thousands}");

@@ -94,7 +94,7 @@ impl Recording {
         let RecordingSource { path, body, columns } = source;
         let claimed = Self::claimed_columns(body);
         let claimed: Vec<&str> = claimed.iter().map(String::as_str).collect();
-        let mut table = Table::read(input, path, &claimed, columns)?;
+        let mut table = Table::read(input, path, &claimed, (columns, false))?;
         let (prefix, of_body) = (format!("{body}."), OF_BODY.concat());
         if of_body.iter().all(|column| table.find(column).is_none()) {
             table.without_prefix(&prefix, &of_body);

@@ -37,7 +37,7 @@ impl Samples {
     ) -> Result<Vec<Self>, DataError> {
         let of_quantities = quantities.iter().flatten().map(String::as_str);
         let wanted: Vec<&str> = std::iter::once(TIME).chain(of_quantities).collect();
-        let table = Table::read_with_gaps(input, path, &wanted, columns)?;
+        let table = Table::read(input, path, &wanted, (columns, true))?;
         table.at_least(2)?;
         let time = table.require(TIME)?;
         let places: Vec<Vec<usize>> = quantities

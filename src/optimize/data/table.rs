@@ -12,32 +12,16 @@ use crate::shown::shown;
 /// Columns of numbers, and the line of the file that each row came from.
 pub(super) struct Table {
     path: String,
+    /// What the columns are called in the file, and what their reader calls them.
+    in_file: Vec<String>,
     header: Vec<String>,
     pub(super) rows: Vec<(u64, Vec<f64>)>,
 }
 
 impl Table {
-    /// Reads the named columns that are there, in SI units; all fields of those must be finite numbers.
+    /// Reads the named columns that are there, in SI units; all fields of those must be finite numbers, or empty where there
+    /// may be `gaps`: then they are NaN.
     pub(super) fn read(
-        input: impl Read,
-        path: &str,
-        wanted: &[&str],
-        columns: &Columns,
-    ) -> Result<Self, DataError> {
-        Self::read_fields(input, path, wanted, (columns, false))
-    }
-
-    /// The same, where fields may be empty: they are NaN.
-    pub(super) fn read_with_gaps(
-        input: impl Read,
-        path: &str,
-        wanted: &[&str],
-        columns: &Columns,
-    ) -> Result<Self, DataError> {
-        Self::read_fields(input, path, wanted, (columns, true))
-    }
-
-    fn read_fields(
         input: impl Read,
         path: &str,
         wanted: &[&str],
@@ -80,7 +64,7 @@ impl Table {
             }
             rows.push((line, row));
         }
-        Ok(Self { path: path.into(), header, rows })
+        Ok(Self { path: path.into(), in_file, header, rows })
     }
 
     /// Takes a prefix off the names of those columns that have it before one of `names`.
@@ -106,7 +90,7 @@ impl Table {
 
     /// The error that a column is missing.
     pub(super) fn missing(&self, column: &str) -> DataError {
-        missing(&self.path, column, &self.header)
+        missing(&self.path, column, &self.in_file)
     }
 
     /// All the columns, or none of them; an error if only some are there.
@@ -131,7 +115,8 @@ impl Table {
 
     /// The error that a field is not what is allowed.
     pub(super) fn field(&self, line: u64, column: &str, found: String, allowed: &'static str) -> DataError {
-        DataError::Field { path: self.path.clone(), line, column: column.into(), found, allowed }
+        let column = self.find(column).map_or(column, |place| &self.in_file[place]);
+        DataError::Field { path: self.path.clone(), line, column: shown(column).into_owned(), found, allowed }
     }
 
     /// An error where there are fewer rows.
@@ -144,11 +129,12 @@ impl Table {
     }
 }
 
-/// A reader, and what separates fields: the first of semicolon, tab and comma that the header has.
+/// A reader, and what separates fields: the first of semicolon, tab and comma that the header has outside of quotes.
 fn reader_of(text: &[u8]) -> (csv::Reader<&[u8]>, u8) {
     let is_header = |line: &&[u8]| !matches!(line, [] | [b'\r'] | [b'#', ..]);
     let header = text.split(|&byte| byte == b'\n').find(is_header).unwrap_or_default();
-    let separator = [b';', b'\t'].into_iter().find(|separator| header.contains(separator)).unwrap_or(b',');
+    let unquoted: Vec<u8> = header.split(|&byte| byte == b'"').step_by(2).flatten().copied().collect();
+    let separator = [b';', b'\t'].into_iter().find(|separator| unquoted.contains(separator)).unwrap_or(b',');
     let mut builder = csv::ReaderBuilder::new();
     builder.delimiter(separator).comment(Some(b'#')).trim(csv::Trim::All).flexible(true);
     (builder.from_reader(text), separator)

@@ -25,6 +25,7 @@ const HALFWAY: f64 = 0.676;
 
 /// Gives each positive parameter that is not determined, but that the data bound from one side, that limit for its verdict.
 /// The limit is one against the cost of the fit: where that goes on falling on the open side, it is on the safe side.
+/// `goes_on` is asked before each cost; once it says no, the verdicts that are missing stay as they are.
 ///
 /// # Errors
 /// The substeps cannot be found.
@@ -33,6 +34,7 @@ pub fn judge_one_sided<R: Residuals>(
     parameters: &FitParameters,
     settings: &FitSettings,
     result: &mut Fit,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     use Identifiability::{AtBound, NoDependence, TooUncertain};
     let is_open = |i: &usize| {
@@ -50,8 +52,8 @@ pub fn judge_one_sided<R: Residuals>(
     let settings = FitSettings { max_iterations: MOST_ITERATIONS, cost_tolerance, ..*settings };
     for index in open {
         let found = walk(model, parameters, (index, held.as_ref()), settings, result)
-            .and_then(|walk| limit(&walk, parameters, result));
-        // Where the model cannot be evaluated nothing is known.
+            .and_then(|walk| limit(&walk, parameters, result, goes_on));
+        // Where the model cannot be evaluated, or the time is over, nothing is known.
         if let Ok(Some(verdict)) = found {
             result.uncertainty.estimates[index].identifiability = verdict;
         }
@@ -64,11 +66,15 @@ fn limit(
     walk: &Walk<'_>,
     parameters: &FitParameters,
     result: &Fit,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<Option<Identifiability>, Error> {
     let (own, estimate) = (walk.own, &result.uncertainty.estimates[walk.index]);
     let mut others = parameters.variables(&result.values())?;
     others.remove(walk.index);
-    let at = |value: f64, start: &[f64]| Ok::<_, Error>(walk.at(own.to_scaled(value), start.to_vec())?.0);
+    let at = |value: f64, start: &[f64]| match goes_on() {
+        true => Ok(walk.at(own.to_scaled(value), start.to_vec())?.0),
+        false => Err(Error::msg("interrupted")),
+    };
     // From a value of 0 on.
     let first = estimate.value.max(1e-3 * own.scale()).clamp(own.lower, own.upper);
     // What is within the level on each side, what is beyond, and the others there.
@@ -172,7 +178,10 @@ mod tests {
         let list = FitParameters::new(vec![unknown, FitParameter::new("a", 1.0)]).unwrap();
         let settings = FitSettings::default();
         let mut result = fit(model, &list, &settings, None).unwrap();
-        judge_one_sided(model, &list, &settings, &mut result).unwrap();
+        let mut interrupted = result.clone();
+        judge_one_sided(model, &list, &settings, &mut interrupted, &|| false).unwrap();
+        assert_eq!(interrupted.uncertainty.estimates, result.uncertainty.estimates);
+        judge_one_sided(model, &list, &settings, &mut result, &|| true).unwrap();
         assert!(result.converged && result.iterations < 20, "{result:?}");
         let constant = &result.uncertainty.estimates[1];
         assert!(

@@ -103,3 +103,15 @@ fn combinations_are_named() {
     assert_eq!(combination("k", "m", 2.0), "k · m^2");
     assert!(combination("k", "m", 0.37).contains("m^0.370"));
 }
+
+#[test]
+fn what_finer_steps_change_is_told_of_what_is_known() {
+    // The offset is too uncertain; with it what finer steps shift by 0.5 would be all its own.
+    let mut found = line(3.0, 12);
+    let jacobian = DMatrix::from_fn(12, 2, |k, i| if i == 0 { k as f64 } else { 1.0 });
+    found.compare_with_finer(Finer::Steps, &[0.5; 12], &jacobian);
+    let slope = jacobian.column(0);
+    let change = found.estimates[0].change_with_finer_steps;
+    assert_relative_eq!(change.unwrap(), -0.5 * slope.sum() / slope.norm_squared(), max_relative = 1e-10);
+    assert_eq!(found.estimates[1].change_with_finer_steps, None);
+}

@@ -251,6 +251,57 @@ fn a_gap_before_the_touch_is_an_offset_and_what_is_known_before_counts() {
     assert!(error(&with, 1) < 0.2 * error(&found, 1) && error(&with, 0) < error(&found, 0));
 }
 
+/// A block that stays on a slope of 20 degrees, as measured to 1 mm, sticks at any friction from tan 20 degrees on.
+#[test]
+fn what_sticks_bounds_friction_from_below() {
+    let folder = Folder::new("sticks");
+    let (angle, rest) = (20.0_f64.to_radians(), 0.0199);
+    let scene = format!(
+        "[materials.wood]\nhydroelastic_modulus = 1e6\ndissipation = 1\nfriction = 0.8\n\
+         [solver]\nkind = \"lagged\"\ntime_step = 2e-3\n[contact]\nstiction_velocity = 1e-5\n\
+         [[bodies]]\nname = \"block\"\nmass = 0.2\nrpy = [0, {angle}, 0]\ntranslation = [{}, 0, {}]\n\
+         [[bodies.geometries]]\nshape = {{ box = {{ size = [0.08, 0.06, 0.04] }} }}\nmaterial = \"wood\"\n\
+         [[bodies]]\nname = \"slope\"\nfixed = true\nrpy = [0, {angle}, 0]\n\
+         [[bodies.geometries]]\nshape = {{ half_space = {{}} }}\nrigid = true\n",
+        rest * angle.sin(),
+        rest * angle.cos()
+    );
+    let (scene, csv) = (folder.file("scene.toml", scene), folder.0.join("rest.csv"));
+    let made = isobar(&["simulate", text(&scene), "--until", "0.3", "--every", "10", "--out", text(&csv)]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let simulated = fs::read_to_string(&csv).expect("written");
+    // The state that the simulation starts at is exact.
+    let noisy = |(row, line): (usize, &str)| {
+        let noise = |column: usize| if (row + column) % 3 == 0 { 1.4e-3 } else { -0.7e-3 };
+        let measured = |(column, field): (usize, &str)| match (column, field.parse::<f64>()) {
+            (1..=3, Ok(x)) if row > 1 => (x + noise(column)).to_string(),
+            _ => field.to_owned(),
+        };
+        line.split(',').enumerate().map(measured).collect::<Vec<_>>().join(",") + "\n"
+    };
+    folder.file("rest.csv", simulated.lines().enumerate().map(noisy).collect::<String>());
+    let fit = folder.file(
+        "fit.toml",
+        "scene = \"scene.toml\"\n[[parameters]]\nname = \"materials.wood.friction\"\ninitial = 0.6\nlower = 0.0\n\
+         [[trajectories]]\nbody = \"block\"\nfiles = [\"rest.csv\"]\nposition_sigma = 1e-3\norientation_sigma = 1e-2\n",
+    );
+    let (json, page) = (folder.0.join("fit.json"), folder.0.join("fit.html"));
+    let output = isobar(&["fit", text(&fit), "--out", text(&json), "--record", text(&page)]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{out}{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).expect("written")).expect("JSON");
+    let estimate = &report["estimates"][0];
+    assert_eq!(estimate["verdict"], "at_least");
+    let limit = estimate["limit"].as_f64().expect("a limit");
+    // A little below 0.4 it slides, within the 0.3 s, by as much as is measured.
+    assert!((20.0_f64.to_radians().tan()..0.42).contains(&limit), "{limit}");
+    let line = out.lines().find(|line| line.starts_with("materials.wood.friction")).expect("its line");
+    let (short, long) = (format!("≥ {limit:.1e}"), format!("at least {limit:.1e} (95 %)"));
+    assert!(line.contains(&short) && line.contains(&long), "{line}");
+    assert!(fs::read_to_string(&page).expect("written").contains(&short));
+}
+
 /// What the command says to a bad fit file: one line, exit code 2, nothing on stdout.
 fn refused(arguments: &[&str]) -> String {
     let output = isobar(arguments);
