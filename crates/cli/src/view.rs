@@ -2,15 +2,16 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use super::messages::text_output;
+use super::messages::{remark, tell, text_output};
 use super::recordings::{about, command_line, page, recorder};
 use super::report::recording;
 use super::{Error, load_scene};
-use isobar_report::write_page;
+use isobar_report::{Page, write_page, write_version};
 
 /// Arguments of `isobar view`.
 #[derive(Debug, Args)]
@@ -25,10 +26,56 @@ pub(super) struct ViewArguments {
     /// Only write the page and print its name; open no browser
     #[arg(long)]
     print: bool,
+    /// End when the browser is opened; without it the page is made anew whenever the scene or its files change, until Ctrl-C
+    #[arg(long)]
+    once: bool,
 }
 
-/// Writes a page among the temporary files and opens it.
+/// How often files are looked at.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Writes a page among the temporary files, opens it, and makes it anew when its files change.
 pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
+    // A name that nobody can guess, since others may write to the folder of temporary files too.
+    let failed =
+        |source: std::io::Error| Error::Write { path: std::env::temp_dir().display().to_string(), source };
+    let mut name = tempfile::Builder::new();
+    let name = name.prefix("isobar-").suffix(".html").tempfile().map_err(failed)?;
+    let is_watched = !arguments.print && !arguments.once && arguments.scene.as_os_str() != "-";
+    let script = name.path().with_extension("js");
+    let mut version = is_watched.then_some(1);
+    let mut inputs = write(arguments, name.path(), &script, version)?;
+    let (_, file) = name.keep().map_err(|e| failed(e.error))?;
+    writeln!(text_output(), "{}", file.display())?;
+    if arguments.print {
+        return Ok(());
+    }
+    open::that_detached(&file)
+        .map_err(|source| Error::Browser { path: file.display().to_string(), source })?;
+    let Some(version) = &mut version else { return Ok(()) };
+    remark(format_args!("isobar: the page follows {}; Ctrl-C ends this", arguments.scene.display()));
+    loop {
+        let before = stamps(&inputs);
+        while stamps(&inputs) == before {
+            std::thread::sleep(LOOK);
+        }
+        // An editor may be about to write the rest.
+        std::thread::sleep(LOOK);
+        *version += 1;
+        match write(arguments, &file, &script, Some(*version)) {
+            Ok(now) => inputs = now,
+            Err(error) => tell(format_args!("isobar: {error}")),
+        }
+    }
+}
+
+/// Writes the page, and its version where it has one; the files that it was made of.
+fn write(
+    arguments: &ViewArguments,
+    file: &Path,
+    script: &Path,
+    version: Option<u64>,
+) -> Result<Vec<PathBuf>, Error> {
     let scene = load_scene(&arguments.scene)?;
     let recording = match &arguments.trajectory {
         Some(trajectory) => recording(&scene, trajectory, arguments.every)?,
@@ -39,21 +86,24 @@ pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
         }
     };
     let about = about("scene", &scene.path, [["command".to_owned(), command_line()]]);
-    // A name that nobody can guess, since others may write to the folder of temporary files too.
-    let failed =
-        |source: std::io::Error| Error::Write { path: std::env::temp_dir().display().to_string(), source };
-    let mut name = tempfile::Builder::new();
-    let (_, file) = name
-        .prefix("isobar-")
-        .suffix(".html")
-        .tempfile()
-        .map_err(failed)?
-        .keep()
-        .map_err(|e| failed(e.error))?;
-    write_page(&file, &page(&scene.path, about, Some(&recording)))?;
-    writeln!(text_output(), "{}", file.display())?;
-    if arguments.print {
-        return Ok(());
+    let name = script.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let page = Page {
+        version: version.map(|version| (version, name)),
+        warnings: scene.warnings.clone(),
+        ..page(&scene.path, about, Some(&recording))
+    };
+    write_page(file, &page)?;
+    if let Some(version) = version {
+        write_version(script, version)?;
     }
-    open::that_detached(&file).map_err(|source| Error::Browser { path: file.display().to_string(), source })
+    Ok(scene.files.into_iter().chain(arguments.trajectory.clone()).collect())
+}
+
+/// When each file was changed last, and how long it is.
+fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+    let stamp = |file: &PathBuf| {
+        let found = file.metadata().ok()?;
+        Some((found.modified().ok()?, found.len()))
+    };
+    files.iter().map(stamp).collect()
 }

@@ -23,7 +23,7 @@ mod vtk;
 pub use bounds::Bounds;
 pub use film::{Film, Frame, FrameContact, FramePolygon, FrameSurface, Pose};
 pub use gltf::write_gltf;
-pub use page::write_page;
+pub use page::{write_page, write_version};
 pub use page_content::{Chart, Curve, CurveMode, Page, Table};
 pub use plots::{Plot, Plots, Series};
 pub use recorder::{Recorder, Recording};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::page_content::Page;
 use super::page_data::PageData;
-use isobar::io::{FileError, OutputFile};
+use isobar::io::{FileError, OutputFile, write_atomically};
 
 /// The page before it is filled.
 const TEMPLATE: &str = include_str!("page/page.html");
@@ -38,6 +38,15 @@ pub fn write_page(path: &Path, page: &Page) -> Result<(), FileError> {
         file.finish()
     };
     write().map_err(|source| FileError::Write { path: path.to_owned(), source })
+}
+
+/// Writes the script that says the newest version of a page: pages of another one that are open load themselves anew within a second.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_version(path: &Path, version: u64) -> Result<(), FileError> {
+    write_atomically::<io::Error>(path, |out| writeln!(out, "isobarVersion({version});"))
+        .map_err(|source| FileError::Write { path: path.to_owned(), source })
 }
 
 /// Writes the template with its places filled.

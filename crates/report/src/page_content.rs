@@ -19,6 +19,9 @@ pub struct Page<'a> {
     pub charts: Vec<Chart>,
     /// Tables.
     pub tables: Vec<Table>,
+    /// Where it is made anew when what it is of changes: its version, and the name of the script beside it that says the
+    /// newest (see [`write_version`](super::write_version)).
+    pub version: Option<(u64, String)>,
 }
 
 /// A plot of its own.

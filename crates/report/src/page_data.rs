@@ -67,6 +67,7 @@ impl PageData {
             "films": films,
             "plots": plots,
             "tables": tables,
+            "version": page.version,
         });
         let header = serde_json::to_vec(&header)?;
         let length = u32::try_from(header.len()).map_err(io::Error::other)?;

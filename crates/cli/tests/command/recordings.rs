@@ -361,6 +361,56 @@ fn a_scene_is_shown_as_it_starts_or_as_it_moves() {
     }
 }
 
+/// Opened in a browser, a page follows its scene: it is made anew when the scene has changed, and its script says so; a scene that
+/// is wrong in between is reported, and the page stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_that_is_viewed_follows_its_scene() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Command, Stdio};
+    let folder = Folder::new("view_follows");
+    let opened = folder.0.join("opened");
+    let browser = folder.file("xdg-open", format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", text(&opened)));
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("it can be run");
+    let scene = folder.file("scene.toml", SCENE);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_isobar"))
+        .args(["view", text(&scene)])
+        .env("PATH", format!("{}:/usr/bin:/bin", text(&folder.0)))
+        .env("TMPDIR", &folder.0)
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(folder.0.join("errors")).expect("writable"))
+        .spawn()
+        .expect("the command runs");
+    let within_a_minute = |what: &dyn Fn() -> bool, name: &str| {
+        let begin = std::time::Instant::now();
+        while !what() {
+            assert!(begin.elapsed().as_secs() < 60, "{name}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    within_a_minute(
+        &|| fs::read_to_string(&opened).is_ok_and(|name| name.ends_with(".html")),
+        "it is opened",
+    );
+    let page = std::path::PathBuf::from(fs::read_to_string(&opened).expect("written"));
+    let (script, first) = (page.with_extension("js"), PageData::read(&page).header["version"].clone());
+    assert_eq!(first, serde_json::json!([1, script.file_name().expect("a name").to_string_lossy()]));
+    let says = |version: u64| {
+        fs::read_to_string(&script).is_ok_and(|text| text == format!("isobarVersion({version});\n"))
+    };
+    assert!(says(1));
+    fs::write(&scene, SCENE.replace("mass = 0.1", "mass = -0.1")).expect("written");
+    let errors = || fs::read_to_string(folder.0.join("errors")).expect("written");
+    within_a_minute(&|| errors().contains("mass: found -0.1"), "the mistake is reported");
+    assert!(says(1));
+    fs::write(&scene, SCENE.replace("\"ball\"", "\"marble\"")).expect("written");
+    within_a_minute(&|| says(3), "the page is made anew");
+    let now = PageData::read(&page).header;
+    assert_eq!(now["version"][0], 3);
+    assert!(now["films"][0]["bodies"].to_string().contains("marble"), "{now}");
+    child.kill().and_then(|()| child.wait()).expect("it can be ended");
+}
+
 /// A cart that an actuator pushes to a place.
 const CART: &str = r#"[[bodies]]
 name = "cart"

@@ -61,11 +61,12 @@ function createViews(films, scales) {
     element("views").append(createElement("div", { className: "named-view" }, [...name, scene]));
     return scene;
   });
-  return films.map((film, index) => new SceneView(film, places[index], scales));
+  const cameras = keptCameras();
+  return films.map((film, index) => new SceneView(film, places[index], scales, cameras[index]));
 }
 
-/** Sets up views and controls; resolves when the first frame is drawn. The first film has the plots. */
-function startFilms(films, plots) {
+/** Sets up views and controls; gives the views when the first frame is drawn. The first film has the plots. */
+async function startFilms(films, plots) {
   for (const film of films) {
     if (!film.patches?.max_pressure) film.patches = null; // no contact in the whole film
   }
@@ -78,7 +79,8 @@ function startFilms(films, plots) {
     showForceScale(views[0]);
   }
   const player = new Player(films, views, plots);
-  return player.open();
+  await player.open();
+  return views;
 }
 
 /** Tells the style sheet what lies above the film, so that its controls are in sight on opening. */
@@ -86,9 +88,26 @@ function leaveRoomAboveFilm() {
   element("main").style.setProperty("--above", `${element("main").offsetTop}px`);
 }
 
+/**
+ * Loads the page anew when a script beside it says another version, and shows it from where it was seen. A script, since
+ * a page may not read the files beside it otherwise.
+ */
+function watchVersion([version, script], views) {
+  window.isobarVersion = (newest) => {
+    if (newest === version) return;
+    keepCameras(views);
+    location.reload();
+  };
+  setInterval(() => {
+    const tag = createElement("script", { src: `${script}?${Date.now()}` });
+    tag.onload = tag.onerror = () => tag.remove();
+    document.head.append(tag);
+  }, 500);
+}
+
 async function start() {
   element("title").textContent = document.title;
-  const { about = [], warnings = [], films = [], plots = [], tables = [] } = await readRun();
+  const { about = [], warnings = [], films = [], plots = [], tables = [], version = null } = await readRun();
   showAbout(about);
   showWarnings(warnings);
   showTables(tables);
@@ -98,7 +117,8 @@ async function start() {
   leaveRoomAboveFilm();
   element("main").classList.add(films.length > 0 ? "with-film" : "without-film", hasFigures ? "with-figures" : "without-figures");
   const column = new PlotColumn(plots, films[0] ?? null, element("plots"));
-  if (films.length > 0) await startFilms(films, column);
+  const views = films.length > 0 ? await startFilms(films, column) : [];
+  if (version) watchVersion(version, views);
   await column.drawSeen();
   await nextAnimationFrame();
   document.documentElement.dataset.frame ??= "0";

@@ -21,7 +21,7 @@ function hasWebGL() {
 }
 
 class SceneView {
-  constructor(film, container, { metresPerNewton, longest, pressure }) {
+  constructor(film, container, { metresPerNewton, longest, pressure }, camera) {
     this.film = film;
     this.container = container;
     this.dataRevision = 0;
@@ -36,7 +36,7 @@ class SceneView {
     this.patchTrace = this.patchSurface && patchTrace(pressure);
     this.forceTrace = forceTrace(this.arrows);
     this.traces = [...this.pieces.map((piece) => piece.trace), this.patchTrace, this.forceTrace].filter(Boolean);
-    this.layout = sceneLayout(sceneRanges(film, metresPerNewton, longest), firstCamera(container));
+    this.layout = sceneLayout(sceneRanges(film, metresPerNewton, longest), camera ?? firstCamera(container));
     for (const piece of this.pieces) placeVertices(piece.vertices, piece.poses, 0, piece.trace);
     this.waitForCamera();
   }
@@ -185,6 +185,28 @@ function forceTrace(arrows) {
     ...arrows.points,
     ...arrows.corners,
   };
+}
+
+const CAMERAS = "isobar cameras";
+
+/** Keeps where the views are seen from until the page is loaded anew. */
+function keepCameras(views) {
+  try {
+    sessionStorage.setItem(CAMERAS, JSON.stringify(views.map((view) => view.drawnScene?.getCamera() ?? null)));
+  } catch {
+    // Some browsers keep nothing for local files.
+  }
+}
+
+/** Where the views were seen from before the page was loaded anew; once. */
+function keptCameras() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(CAMERAS)) ?? [];
+    sessionStorage.removeItem(CAMERAS);
+    return kept;
+  } catch {
+    return [];
+  }
 }
 
 /** From farther away where the view is higher than wide. */
