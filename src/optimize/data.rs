@@ -13,7 +13,10 @@ mod samples;
 mod table;
 
 pub use super::data_error::DataError;
+#[cfg(test)]
+pub(super) use columns::GivenUnit;
 pub use columns::{ColumnSource, Columns};
+pub(super) use columns::{si, unit};
 pub use indentation::Indentation;
 pub use recorded_state::RecordedState;
 pub use recording::{Recording, RecordingSource};

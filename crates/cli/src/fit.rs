@@ -162,7 +162,8 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         true => followed(&problem, &file, &result)?,
         false => Vec::new(),
     };
-    let diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
+    let mut diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
+    diagnostics.remarks.extend(problem.what_to_record(&result.uncertainty.estimates));
     let report = FitReport {
         fit: result,
         units: problem.units(),

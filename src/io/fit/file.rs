@@ -10,17 +10,15 @@ use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::fit::file_names::matching;
-use crate::io::fit::schema::{CandidateTable, FitTable, RecordingsTable, StartsTable, TrajectoriesTable};
-use crate::io::fit::sensor_tables::{SensorProblem, sensor_data};
+use crate::io::fit::schema::{CandidateTable, FitTable, StartsTable, TrajectoriesTable};
 use crate::io::fit::starts::start_deviations;
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
-use crate::optimize::data::{Columns, Indentation, Recording, TIME_COLUMN};
+use crate::optimize::data::{Columns, Indentation, Recording};
 use crate::optimize::fit::{FitSettings, FitStarts};
 use crate::optimize::identification::{
-    Channel, Identification, IndentationTest, Measurement, RecordedMotion, SensorRecording,
-    StandardDeviations, TimeWindow,
+    Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
 };
 use crate::optimize::parameters::FitParameters;
 
@@ -145,8 +143,9 @@ impl FitFile {
         }
         for (i, table) in self.table.recordings.iter().enumerate() {
             let field = root.key("recordings").index(i);
+            let start = self.initial_state(table, &field)?;
             for file in self.named_files(&table.files, &field)? {
-                measurements.push(self.sensed(table, &file, &field)?);
+                measurements.push(self.sensed(table, &file, &field, &start)?);
             }
         }
         for (i, table) in self.table.indentations.iter().enumerate() {
@@ -201,7 +200,10 @@ impl FitFile {
                 let recording = self.recording(table, file, &field.index(0))?;
                 self.motion(table, recording, &field.index(0))
             }
-            (None, Some(table)) => self.sensed(table, file, &sensed.index(0)),
+            (None, Some(table)) => {
+                let start = self.initial_state(table, &sensed.index(0))?;
+                self.sensed(table, file, &sensed.index(0), &start)
+            }
             (None, None) => Err(self.invalid(&field, "none")),
         };
         let measurements = files.iter().map(measurement).collect::<Result<_, FileError>>()?;
@@ -290,35 +292,6 @@ impl FitFile {
             .map_err(|e| self.invalid(field, e))
     }
 
-    /// A recording of sensors.
-    fn sensed(
-        &self,
-        table: &RecordingsTable,
-        file: &Path,
-        field: &FieldPath,
-    ) -> Result<Measurement, FileError> {
-        let Scene { model, state, commands, .. } = &self.scene;
-        let time_step = self.scene.simulation_settings()?.time_step;
-        let sensors = &self.table.sensors;
-        if sensors.is_empty() {
-            let message = "missing; they say what the columns of recordings are";
-            return Err(self.invalid(&FieldPath::root().key("sensors"), message));
-        }
-        let channels = sensors.iter().flat_map(|sensor| &sensor.channels);
-        let claimed: Vec<String> = std::iter::once(TIME_COLUMN.to_owned())
-            .chain(channels.flat_map(Channel::column_names))
-            .chain(table.commands.values().cloned())
-            .collect();
-        self.check_columns(&table.columns, &claimed, field)?;
-        let data = sensor_data(table, sensors, file, (model, commands)).map_err(|problem| match problem {
-            SensorProblem::Data(error) => FileError::from(error),
-            SensorProblem::Field(key, message) => self.invalid(&field.key(key), message),
-        })?;
-        SensorRecording::new(model, state, sensors.clone(), data, &table.start, time_step)
-            .map(Measurement::Sensors)
-            .map_err(|error| self.invalid(&FieldPath::root().key("sensors"), error))
-    }
-
     /// The files that names stand for, one at least.
     fn named_files(&self, names: &[String], field: &FieldPath) -> Result<Vec<PathBuf>, FileError> {
         let mut all = Vec::new();
@@ -352,7 +325,7 @@ impl FitFile {
     }
 
     /// Refuses names that no column is asked for by, and units that are none.
-    fn check_columns(
+    pub(super) fn check_columns(
         &self,
         columns: &Columns,
         claimed: &[String],

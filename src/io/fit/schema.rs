@@ -191,7 +191,11 @@ pub(in crate::io) struct RecordingsTable {
     /// What recorded commands are between their rows.
     #[serde(default)]
     pub command_interpolation: InterpolationTable,
-    /// How well the scene's initial state is known. What has a standard deviation is estimated along with the
+    /// Numbers of the scene's initial state that are others in these recordings, by their fields in the scene file:
+    /// `{ "bodies.ball.translation[2]" = 0.3, "joints.left.position" = 0.02 }`.
+    #[serde(default)]
+    pub initial: BTreeMap<String, f64>,
+    /// How well the initial state is known. What has a standard deviation is estimated along with the
     /// parameters, for each recording by itself.
     #[serde(default)]
     pub start: StateDeviations,

@@ -2,14 +2,19 @@
 
 use std::path::Path;
 
+use crate::io::document::field_path::FieldPath;
+use crate::io::document::named_path::Replacement;
+use crate::io::file_error::FileError;
+use crate::io::fit::file::FitFile;
 use crate::io::fit::schema::RecordingsTable;
-use crate::multibody::Model;
-use crate::optimize::data::{DataError, Samples};
-use crate::optimize::identification::{Sensor, SensorData};
+use crate::io::scene::file::Scene;
+use crate::multibody::{Model, State};
+use crate::optimize::data::{DataError, Samples, TIME_COLUMN};
+use crate::optimize::identification::{Channel, Measurement, Sensor, SensorData, SensorRecording};
 use crate::rollout::{Command, KnotValues};
 
 /// What is wrong with a recording of sensors.
-pub(super) enum SensorProblem {
+enum SensorProblem {
     /// With its file.
     Data(DataError),
     /// With a field of its table in the fit file.
@@ -27,7 +32,7 @@ impl From<DataError> for SensorProblem {
 ///
 /// # Errors
 /// A file that cannot be read or that lacks columns, or an actuator that the scene does not have.
-pub(super) fn sensor_data(
+fn sensor_data(
     table: &RecordingsTable,
     sensors: &[Sensor],
     file: &Path,
@@ -65,4 +70,74 @@ pub(super) fn sensor_data(
         }
     }
     Ok(SensorData { name: file.display().to_string(), samples, commands })
+}
+
+impl FitFile {
+    /// The state that the recordings of a table start from: the scene's, but for the numbers that the table gives.
+    pub(super) fn initial_state(
+        &self,
+        table: &RecordingsTable,
+        field: &FieldPath,
+    ) -> Result<State, FileError> {
+        let mut state = self.scene.state.clone();
+        let given: Vec<(&String, &f64)> = table.initial.iter().collect();
+        // One number more each time, to see what it changes.
+        for count in 1..=given.len() {
+            let (path, value) = given[count - 1];
+            let field = field.key("initial").key(path);
+            let (mut wrong, mut before) = (None, None);
+            let scene = Scene::load_changed(&self.scene.path, |document| {
+                for (path, value) in &given[..count] {
+                    match document.field(path) {
+                        Ok(field) => {
+                            before = document.number(&field);
+                            document.replace(&field, &Replacement::Number(**value));
+                        }
+                        Err(why) => wrong = Some(why),
+                    }
+                }
+            });
+            if let Some(why) = wrong {
+                return Err(self.invalid(&field, format_args!("{why}, in {}", self.scene.path.display())));
+            }
+            let found = scene.map_err(|error| self.invalid(&field, error))?.state;
+            if found == state && before != Some(*value) {
+                let message = "found a number that the initial state does not depend on; it must be of the start of a free body or \
+                               of a joint, such as `bodies.NAME.translation[2]`";
+                return Err(self.invalid(&field, message));
+            }
+            state = found;
+        }
+        Ok(state)
+    }
+
+    /// A recording of sensors.
+    pub(super) fn sensed(
+        &self,
+        table: &RecordingsTable,
+        file: &Path,
+        field: &FieldPath,
+        start: &State,
+    ) -> Result<Measurement, FileError> {
+        let Scene { model, commands, .. } = &self.scene;
+        let time_step = self.scene.simulation_settings()?.time_step;
+        let sensors = &self.table.sensors;
+        if sensors.is_empty() {
+            let message = "missing; they say what the columns of recordings are";
+            return Err(self.invalid(&FieldPath::root().key("sensors"), message));
+        }
+        let channels = sensors.iter().flat_map(|sensor| &sensor.channels);
+        let claimed: Vec<String> = std::iter::once(TIME_COLUMN.to_owned())
+            .chain(channels.flat_map(Channel::column_names))
+            .chain(table.commands.values().cloned())
+            .collect();
+        self.check_columns(&table.columns, &claimed, field)?;
+        let data = sensor_data(table, sensors, file, (model, commands)).map_err(|problem| match problem {
+            SensorProblem::Data(error) => FileError::from(error),
+            SensorProblem::Field(key, message) => self.invalid(&field.key(key), message),
+        })?;
+        SensorRecording::new(model, start, sensors.clone(), data, &table.start, time_step)
+            .map(Measurement::Sensors)
+            .map_err(|error| self.invalid(&FieldPath::root().key("sensors"), error))
+    }
 }

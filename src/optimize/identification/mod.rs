@@ -5,6 +5,7 @@ mod cuts;
 mod deep_starts;
 mod deviations;
 mod diagnostics;
+mod excitation;
 mod fitted;
 mod horizons;
 mod indentation;

@@ -17,6 +17,7 @@ mod make_fit_data;
 pub(crate) use make_fit_data::TRUTH;
 
 use crate::folder::Folder;
+use crate::recorded_files::PageData;
 use crate::{isobar, text};
 
 /// The bundled example.
@@ -199,6 +200,8 @@ fn tables_of_other_programs_are_fitted_alike() {
     };
     let (plain, other) = (fitted("data/indentation.csv", ""), fitted("data/other.csv", columns));
     assert!((other.values()[0] / plain.values()[0] - 1.0).abs() < 1e-9, "{plain:?} {other:?}");
+    let named = fitted("data/other.csv", &columns.replace("1e-3", "\"mm\""));
+    assert_eq!(named.values(), other.values());
 
     let refuse =
         |columns: &str| refused(&["fit", text(&folder.file("fit.toml", text_of("data/other.csv", columns)))]);
@@ -215,8 +218,9 @@ fn tables_of_other_programs_are_fitted_alike() {
     );
     let unit = refuse("columns = { depth_m = { name = \"Weg [mm]\", unit = 0 } }");
     assert!(unit.contains("columns.depth_m.unit: found 0; it must be finite and not 0"), "{unit}");
-    let wordy = refuse("columns = { depth_m = { name = \"Weg [mm]\", unit = \"mm\" } }");
-    assert!(wordy.contains("columns.depth_m.unit"), "{wordy}");
+    let wordy = refuse("columns = { depth_m = { name = \"Weg [mm]\", unit = \"furlong\" } }");
+    let allowed = "found the unit `furlong`; there are m, cm, mm,";
+    assert!(wordy.contains("columns.depth_m.unit") && wordy.contains(allowed), "{wordy}");
 }
 
 #[test]
@@ -272,7 +276,7 @@ fn what_sticks_bounds_friction_from_below() {
     let simulated = fs::read_to_string(&csv).expect("written");
     // The state that the simulation starts at is exact.
     let noisy = |(row, line): (usize, &str)| {
-        let noise = |column: usize| if (row + column) % 3 == 0 { 1.4e-3 } else { -0.7e-3 };
+        let noise = |column: usize| if (row + column).is_multiple_of(3) { 1.4e-3 } else { -0.7e-3 };
         let measured = |(column, field): (usize, &str)| match (column, field.parse::<f64>()) {
             (1..=3, Ok(x)) if row > 1 => (x + noise(column)).to_string(),
             _ => field.to_owned(),
@@ -299,7 +303,55 @@ fn what_sticks_bounds_friction_from_below() {
     let line = out.lines().find(|line| line.starts_with("materials.wood.friction")).expect("its line");
     let (short, long) = (format!("≥ {limit:.1e}"), format!("at least {limit:.1e} (95 %)"));
     assert!(line.contains(&short) && line.contains(&long), "{line}");
-    assert!(fs::read_to_string(&page).expect("written").contains(&short));
+    assert!(PageData::read(&page).header["tables"].to_string().contains(&short));
+    assert!(
+        out.contains("- materials.wood.friction: the data bound it from below only; let it slide"),
+        "{out}"
+    );
+}
+
+/// Recordings of drops from two heights, in one fit: a table says from where its own start.
+#[test]
+fn recordings_may_start_elsewhere_than_the_scene() {
+    let folder = Folder::new("starts_elsewhere");
+    let at = |height: f64, modulus: f64| {
+        format!(
+            "[materials.foam]\nhydroelastic_modulus = {modulus}\ndissipation = 0.4\n\
+             [solver]\nkind = \"lagged\"\ntime_step = 2e-3\n\
+             [[bodies]]\nname = \"ball\"\nmass = 0.2\ntranslation = [0, 0, {height}]\n\
+             [[bodies.geometries]]\nshape = {{ sphere = {{ radius = 0.05 }} }}\nmaterial = \"foam\"\n\
+             [[bodies]]\nname = \"floor\"\nfixed = true\ntranslation = [0, 0, 0]\n\
+             [[bodies.geometries]]\nshape = {{ half_space = {{}} }}\nrigid = true\n"
+        )
+    };
+    for (name, height) in [("low", 0.07), ("high", 0.12)] {
+        let scene = folder.file("made.toml", at(height, 2e5));
+        let csv = folder.0.join(format!("{name}.csv"));
+        let made = isobar(&["simulate", text(&scene), "--until", "0.3", "--out", text(&csv)]);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    folder.file("scene.toml", at(0.07, 1e5));
+    let fit = |field: &str| {
+        folder.file(
+            "fit.toml",
+            format!(
+                "scene = \"scene.toml\"\n\
+                 [[parameters]]\nname = \"materials.foam.hydroelastic_modulus\"\ninitial = 1e5\n\
+                 [[sensors]]\nname = \"camera\"\n\
+                 channels = [{{ quantity = \"position\", of = \"ball\", sigma = 1e-4 }}]\n\
+                 [[recordings]]\nfiles = [\"low.csv\"]\n\
+                 [[recordings]]\nfiles = [\"high.csv\"]\ninitial = {{ {field} }}\n"
+            ),
+        )
+    };
+    let path = fit("\"bodies.ball.translation[2]\" = 0.12");
+    let found = run(&FitFile::load(&path).expect("valid"), Method::LevenbergMarquardt);
+    assert!((found.values()[0] / 2e5 - 1.0).abs() < 1e-4, "{found:?}");
+
+    let floor = refused(&["fit", text(&fit("\"bodies.floor.translation[2]\" = 0.01"))]);
+    assert!(floor.contains("recordings[1].initial") && floor.contains("does not depend on"), "{floor}");
+    let unknown = refused(&["fit", text(&fit("\"bodies.cube.translation[2]\" = 0.01"))]);
+    assert!(unknown.contains("recordings[1].initial") && unknown.contains("cube"), "{unknown}");
 }
 
 /// What the command says to a bad fit file: one line, exit code 2, nothing on stdout.

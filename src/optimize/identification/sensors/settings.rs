@@ -7,6 +7,9 @@ use serde::Deserialize;
 
 use super::kind::QuantityKind;
 use super::reading::{Reading, SensorPose};
+#[cfg(test)]
+use crate::optimize::data::GivenUnit;
+use crate::optimize::data::{si, unit};
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{Loss, LossKind, parameter_path::listed, positive};
 use crate::scalar::{DualArray, Scalar};
@@ -53,8 +56,9 @@ pub struct Channel {
     /// Names of its columns. Fields are empty where it was not sampled.
     #[cfg_attr(test, schemars(extend("x-default" = "those in files of `isobar simulate`, such as `ball.px_m`, `left.q` or `ball-table.fx_N`; `NAME.force` of actuators, `ball-table.grip_N`, `ball-table.area_m2`")))]
     pub columns: Option<Vec<String>>,
-    /// What one unit of the columns is in SI units: 0.001 for millimetres, 0.0174533 for degrees.
-    #[serde(default = "one")]
+    /// What one unit of the columns is in SI units: a number, or a name such as `"mm"`, `"deg"`, `"ms"` or `"gf"`.
+    #[serde(default = "si", deserialize_with = "unit")]
+    #[cfg_attr(test, schemars(with = "GivenUnit"))]
     pub unit: f64,
     /// Standard deviation of the noise, in SI units; of orientations the angle about each axis, in rad.
     pub sigma: f64,
@@ -69,10 +73,6 @@ pub struct Channel {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "[f64; 3]", extend("x-default" = "0")))]
     pub offset: [f64; 3],
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 impl Channel {

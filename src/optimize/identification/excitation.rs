@@ -1,0 +1,62 @@
+//! What to record so that data determine a parameter that they hardly depend on.
+
+use super::{Identification, parameters_at};
+use crate::contact::MaterialParameter;
+use crate::multibody::{AppliedForces, Parameter};
+use crate::optimize::uncertainty::{Estimate, Identifiability};
+
+impl<A: AppliedForces> Identification<A> {
+    /// For each parameter that data say nothing of, or too little, or bound from one side only, a sentence on what to record: a
+    /// motion in which forces depend on it.
+    pub fn what_to_record(&self, estimates: &[Estimate]) -> Vec<String> {
+        let sentence = |estimate: &Estimate| {
+            let found = match estimate.identifiability {
+                Identifiability::NoDependence => "do not depend on it",
+                Identifiability::TooUncertain { .. } => "depend on it too little",
+                Identifiability::AtLeast { .. } => "bound it from below only",
+                Identifiability::AtMost { .. } => "bound it from above only",
+                _ => return None,
+            };
+            let parameters = parameters_at(&self.model, &estimate.name).ok()?;
+            let wanted = excitation(parameters.first()?)?;
+            Some(format!("{}: the data {found}; {wanted}", estimate.name))
+        };
+        estimates.iter().filter_map(sentence).collect()
+    }
+}
+
+/// What shows a parameter.
+fn excitation(parameter: &Parameter) -> Option<&'static str> {
+    use MaterialParameter as Of;
+    Some(match parameter {
+        Parameter::Material { parameter, .. } => match parameter {
+            Of::HydroelasticModulus => {
+                "press it deeper, or record the force beside the depth: a stiff contact is hardly seen in a motion"
+            }
+            Of::Dissipation => "let it hit at several speeds: bodies at rest do not depend on it",
+            Of::StaticFriction | Of::DynamicFriction => {
+                "let it slide, on a slope or by a push or a throw: what sticks or rolls bounds friction from below alone"
+            }
+            Of::FrictionEllipsoid(_) => "let it slide along several directions and spin on the spot",
+            Of::RelaxationTime | Of::Own(_) => return None,
+        },
+        Parameter::Mass { .. } => {
+            "record a force, or a collision with a body of known mass: free fall does not depend on it"
+        }
+        Parameter::Inertia { .. } => "let it turn about several axes while contact or joints turn it",
+        Parameter::CenterOfMass { .. } => "let it turn while it is held, pushed or thrown",
+        Parameter::JointDamping { .. } => "move the joint at several speeds",
+        Parameter::JointFriction { .. } | Parameter::JointStictionVelocity { .. } => {
+            "move the joint slowly, both ways, and let it stop"
+        }
+        Parameter::SpringStiffness { .. } | Parameter::SpringRest { .. } => {
+            "record the joint at several positions"
+        }
+        Parameter::JointStop { .. } => "drive the joint against the stop",
+        Parameter::EffortLimit { .. } => "ask the actuator for more than it can give",
+        Parameter::GeometryScale { .. } | Parameter::GeometryPose { .. } | Parameter::MeshVertex { .. } => {
+            "let it touch where this changes its surface, from several sides"
+        }
+        _ => return None,
+    })
+}
