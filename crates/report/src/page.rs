@@ -18,10 +18,11 @@ const TEMPLATE: &str = include_str!("page/page.html");
 const PLOTLY: &str = include_str!("page/plotly/plotly-gl3d.min.js");
 
 /// The script of the page, in the order in which its parts build on each other.
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 7] = [
     include_str!("page/data.js"),
     include_str!("page/geometry.js"),
     include_str!("page/view.js"),
+    include_str!("page/patches.js"),
     include_str!("page/plots.js"),
     include_str!("page/controls.js"),
     include_str!("page/start.js"),

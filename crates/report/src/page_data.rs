@@ -10,12 +10,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use nalgebra::Vector3;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::arrow::drawn_force;
 use super::bounds::Bounds;
-use super::film::{Film, single};
+use super::film::{Film, FramePolygon, FrameSurface, single};
 use super::page_content::{Chart, Curve, CurveMode, Page, Table};
 use super::plots::{Plot, Plots, Series};
 use super::shapes::PartKind;
@@ -118,6 +119,7 @@ impl PageData {
             "times": times,
             "bounds": corners(film.bounds().as_ref()),
             "bodies": bodies,
+            "pairs": film.pairs,
             "patches": self.patches(film),
             "wrenches": wrenches,
         })
@@ -194,6 +196,14 @@ impl PageData {
         let positions = self.u16(positions);
         let pressures = shown.iter().flat_map(|surface| &surface.pressures);
         let pressures = self.u16(pressures.map(|&p| quantized(f64::from(p), largest)));
+        let pairs = shown.iter().flat_map(|surface| &surface.polygons).map(|polygon| polygon.pair as u16);
+        let pairs = self.u16(pairs);
+        let [tractions, slips] = [tangential_tractions, slips].map(|of| {
+            let (largest, parts): (Vec<f32>, Vec<Vec<u8>>) =
+                shown.iter().map(|surface| in_parts(&of(surface))).unzip();
+            let count = parts.iter().map(Vec::len).sum();
+            json!({"largest": self.f32(largest), "parts": self.array("i8", count, parts.concat())})
+        });
         Some(json!({
             "every": every,
             "first_polygon": first_polygon,
@@ -202,6 +212,9 @@ impl PageData {
             "vertices": positions,
             "pressures": pressures,
             "max_pressure": largest,
+            "pairs": pairs,
+            "tractions": tractions,
+            "slips": slips,
         }))
     }
 
@@ -242,6 +255,36 @@ impl PageData {
         let (name, color) = (&curve.name, curve.color);
         json!({"name": name, "mode": mode, "color": color, "x": x, "y": y, "low": low, "high": high})
     }
+}
+
+/// The part of the traction on A along each polygon, Pa.
+fn tangential_tractions(surface: &FrameSurface) -> Vec<Vector3<f32>> {
+    let along = |(polygon, range): (&FramePolygon, std::ops::Range<usize>)| {
+        let [a, b, c] = [0, 1, 2].map(|corner| Vector3::from(surface.vertices[range.start + corner]));
+        let traction = Vector3::from(polygon.traction_on_a);
+        let normal = (b - a).cross(&(c - a)).try_normalize(0.0);
+        normal.map_or(traction, |normal| traction - normal * normal.dot(&traction))
+    };
+    surface.ranges().map(along).collect()
+}
+
+/// The slip of each polygon, m/s.
+fn slips(surface: &FrameSurface) -> Vec<Vector3<f32>> {
+    surface.polygons.iter().map(|polygon| polygon.slip.into()).collect()
+}
+
+/// The length of the longest of some vectors, and their components in 127ths of it, as bytes.
+fn in_parts(vectors: &[Vector3<f32>]) -> (f32, Vec<u8>) {
+    let largest = vectors.iter().map(|vector| vector.norm()).filter(|x| x.is_finite()).fold(0.0, f32::max);
+    let part = |x: &f32| if largest > 0.0 { (127.0 * x / largest).round() as i8 } else { 0 };
+    (
+        largest,
+        vectors
+            .iter()
+            .flat_map(|vector| vector.iter().map(part).collect::<Vec<_>>())
+            .map(|x| x.cast_unsigned())
+            .collect(),
+    )
 }
 
 /// Opposite corners of a box; a cube of 1 m without one.

@@ -132,6 +132,7 @@ impl PageData {
             "u32" => of(4).map(|b| f64::from(u32::from_le_bytes(b.try_into().unwrap()))).collect(),
             "u16" => of(2).map(|b| f64::from(u16::from_le_bytes(b.try_into().unwrap()))).collect(),
             "u8" => of(1).map(|b| f64::from(b[0])).collect(),
+            "i8" => of(1).map(|b| f64::from(b[0].cast_signed())).collect(),
             other => panic!("{other}"),
         }
     }

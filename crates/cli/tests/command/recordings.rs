@@ -221,6 +221,18 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
     let largest =
         data.array(&data.plot("Largest pressures")["series"][0]["y"]).into_iter().fold(0.0, f64::max);
     assert!((patches["max_pressure"].as_f64().unwrap() / largest - 1.0).abs() < 1e-6);
+    // Along the surface the table is pulled against the way in which it slips on the ball.
+    let parts = |of: &str| data.array(&patches[of]["parts"]);
+    let (tractions, slips) = (parts("tractions"), parts("slips"));
+    assert_eq!((tractions.len(), slips.len()), (3 * lengths.len(), 3 * lengths.len()));
+    assert_eq!(data.array(&patches["tractions"]["largest"]).len(), 51);
+    assert_eq!(data.array(&patches["pairs"]), vec![0.0; lengths.len()]);
+    let products = tractions.chunks(3).zip(slips.chunks(3));
+    let products: Vec<f64> = products.map(|(t, s)| t.iter().zip(s).map(|(t, s)| t * s).sum()).collect();
+    // Numbers of up to 127 are rounded.
+    assert!(
+        products.iter().all(|&product| product <= 127.0) && products.iter().any(|&product| product < -1e4)
+    );
     // Energy falls, since friction and dissipation only take.
     let energy = data.array(&data.plot("Energy")["series"][2]["y"]);
     assert!(energy.windows(2).all(|pair| pair[1] <= pair[0] + 1e-7), "{energy:?}");

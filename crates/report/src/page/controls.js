@@ -6,10 +6,11 @@ const HASH_ROUNDING = 1e-6; // s; the address carries the time in whole microsec
 
 /** Keeps the time of the films, and draws the views and the cursors when it changes. */
 class Player {
-  constructor(films, views, plots) {
+  constructor(films, views, plots, planes) {
     this.film = films[0];
     this.views = views;
     this.plots = plots;
+    this.planes = planes;
     this.start = this.film.times[0];
     this.end = Math.max(...films.map(({ times }) => times[times.length - 1]));
     this.hasMoved = false;
@@ -91,6 +92,7 @@ class Player {
       showForces(this.film, frame);
       this.showTimeText();
       this.plots.setTime(time);
+      this.planes?.show(frame);
       for (const view of this.views) await view.show(indexAtOrBefore(view.film.times, time));
       document.documentElement.dataset.frame = String(frame);
     }

@@ -39,7 +39,7 @@ function reportProblem(words, cause) {
   problems.append(createElement("p", { textContent: words }));
 }
 
-const ARRAY_TYPES = { f32: Float32Array, f64: Float64Array, u32: Uint32Array, u16: Uint16Array, u8: Uint8Array };
+const ARRAY_TYPES = { f32: Float32Array, f64: Float64Array, u32: Uint32Array, u16: Uint16Array, u8: Uint8Array, i8: Int8Array };
 const HEADER_START = 4;
 const ALIGNMENT = 8;
 

@@ -78,7 +78,8 @@ async function startFilms(films, plots) {
     addLegend(views, films[0], redraw);
     showForceScale(views[0]);
   }
-  const player = new Player(films, views, plots);
+  const planes = films[0].patches ? new PatchPlanes(films[0], element("patches")) : null;
+  const player = new Player(films, views, plots, planes);
   await player.open();
   return views;
 }
@@ -113,7 +114,7 @@ async function start() {
   showTables(tables);
   element("film").hidden = films.length === 0;
   element("plots").hidden = plots.length === 0;
-  const hasFigures = plots.length + tables.length > 0;
+  const hasFigures = plots.length + tables.length > 0 || films[0]?.patches?.max_pressure > 0;
   leaveRoomAboveFilm();
   element("main").classList.add(films.length > 0 ? "with-film" : "without-film", hasFigures ? "with-figures" : "without-figures");
   const column = new PlotColumn(plots, films[0] ?? null, element("plots"));

@@ -1,0 +1,187 @@
+// Contact surfaces, each in its own plane: pressure, and along the surface traction and slip.
+
+const PLANE_SIZE = 260; // px
+const MOST_ARROWS = 60; // of a kind in one plane
+const LONGEST_ARROW = 30; // px
+const SURFACE_COLORS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
+const TRACTION_COLOR = "#c8321f";
+const SLIP_COLOR = "#ffffff";
+
+/** A plane for each pair of bodies whose surface is seen in some frame; drawn where the pair touches. */
+class PatchPlanes {
+  constructor(film, section) {
+    const { patches } = film;
+    this.patches = patches;
+    this.surface = new PatchSurface(patches);
+    const [low, high] = patches.bounds;
+    this.step = low.map((value, axis) => (high[axis] - value) / 65535);
+    this.planes = new Map();
+    for (const pair of new Set(patches.pairs)) {
+      // The traction on the body whose force is drawn.
+      const [a, b] = film.pairs[pair];
+      const isOnA = film.wrenches.some((wrench) => wrench.a === a && wrench.b === b);
+      this.planes.set(pair, new PatchPlane(isOnA ? [a, b, 1] : [b, a, -1], section));
+    }
+    section.hidden = this.planes.size === 0;
+    this.pressure = lasting(largestPressures(patches));
+  }
+
+  show(filmFrame) {
+    const { patches } = this;
+    const frame = Math.min(Math.floor(filmFrame / patches.every), patches.first_polygon.length - 2);
+    const polygons = new Map();
+    for (const polygon of this.polygonsAt(frame)) {
+      if (!polygons.has(polygon.pair)) polygons.set(polygon.pair, []);
+      polygons.get(polygon.pair).push(polygon);
+    }
+    for (const [pair, plane] of this.planes) plane.draw(polygons.get(pair) ?? [], this.pressure);
+  }
+
+  *polygonsAt(frame) {
+    const { first_polygon: first, lengths, vertices, pressures, max_pressure: most, bounds: [low], pairs, tractions, slips } = this.patches;
+    let vertex = this.surface.firstVertex[frame];
+    const vector = ({ largest, parts }, index) => [0, 1, 2].map((k) => (largest[frame] * parts[3 * index + k]) / 127);
+    for (let index = first[frame]; index < first[frame + 1]; index += 1) {
+      const corners = [];
+      let pressure = 0;
+      for (const end = vertex + lengths[index]; vertex < end; vertex += 1) {
+        corners.push([0, 1, 2].map((k) => low[k] + this.step[k] * vertices[3 * vertex + k]));
+        pressure += (pressures[vertex] / 65535) * most / lengths[index];
+      }
+      yield { pair: pairs[index], corners, pressure, traction: vector(tractions, index), slip: vector(slips, index) };
+    }
+  }
+}
+
+/** A surface seen along its normal, at a scale that only shrinks, so that it is seen to grow. */
+class PatchPlane {
+  constructor([on, from, sign], section) {
+    this.canvas = createElement("canvas", { className: "patch" });
+    this.caption = createElement("figcaption");
+    Object.assign(this, { on, from, sign, radius: 0 });
+    section.append(createElement("figure", { className: "patch-figure" }, [this.canvas, this.caption]));
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = this.canvas.height = PLANE_SIZE * ratio;
+    this.canvas.setAttribute("role", "img");
+    this.context = this.canvas.getContext("2d");
+    this.context.scale(ratio, ratio);
+  }
+
+  draw(polygons, mostPressure) {
+    const { context } = this;
+    context.clearRect(0, 0, PLANE_SIZE, PLANE_SIZE);
+    if (polygons.length === 0) {
+      this.describe("no contact");
+      return;
+    }
+    const plane = planeOf(polygons);
+    const flat = polygons.map((polygon) => ({ ...polygon, corners: polygon.corners.map(plane.project) }));
+    const radius = greatest(flat, ({ corners }) => greatest(corners, (corner) => Math.hypot(...corner)));
+    this.radius = Math.max(this.radius, radius);
+    const scale = (0.46 * PLANE_SIZE) / (this.radius || 1);
+    const place = ([x, y]) => [PLANE_SIZE / 2 + scale * x, PLANE_SIZE / 2 - scale * y];
+    for (const { corners, pressure } of flat) {
+      context.fillStyle = context.strokeStyle = surfaceColor(pressure / mostPressure);
+      context.beginPath();
+      for (const corner of corners) context.lineTo(...place(corner));
+      context.closePath();
+      context.fill();
+      context.stroke(); // no gaps between neighbours
+    }
+    const every = Math.ceil(flat.length / MOST_ARROWS);
+    const longest = (kind) => greatest(polygons, (polygon) => Math.hypot(...polygon[kind]));
+    for (const [kind, color] of [["slip", SLIP_COLOR], ["traction", TRACTION_COLOR]]) {
+      const scale = (this.sign * LONGEST_ARROW) / longest(kind);
+      if (!Number.isFinite(scale)) continue;
+      for (let index = 0; index < flat.length; index += every) {
+        const { corners, [kind]: vector } = flat[index];
+        const middle = [0, 1].map((k) => corners.reduce((sum, corner) => sum + corner[k], 0) / corners.length);
+        const [x, y] = plane.along(vector).map((value) => scale * value);
+        drawArrow(context, place(middle), [x, -y], color);
+      }
+    }
+    this.drawScale(scale);
+    const peak = greatest(polygons, ({ pressure }) => pressure);
+    const rounded = (value) => Number(value.toPrecision(3));
+    this.describe(`pressure to ${rounded(peak)} Pa, traction along it to ${rounded(longest("traction"))} Pa (red), slip of ${this.on} to ${rounded(longest("slip"))} m/s (white)`);
+  }
+
+  describe(text) {
+    this.caption.textContent = `${this.from} on ${this.on}: ${text}`;
+    this.canvas.setAttribute("aria-label", this.caption.textContent);
+  }
+
+  drawScale(scale) {
+    const { context } = this;
+    const length = Number(((0.25 * PLANE_SIZE) / scale).toPrecision(1));
+    context.fillStyle = paint("--ink");
+    context.fillRect(6, PLANE_SIZE - 6, length * scale, 2);
+    context.font = "11px sans-serif";
+    context.fillText(formatLength(length), 6, PLANE_SIZE - 10);
+  }
+}
+
+/** The mean plane of polygons: how points and vectors lie in it, and the middle of the surface. */
+function planeOf(polygons) {
+  let normal = [0, 0, 0];
+  let middle = [0, 0, 0];
+  let weight = 0;
+  for (const { corners } of polygons) {
+    const [first] = corners;
+    for (let index = 2; index < corners.length; index += 1) {
+      const twice = cross(minus(corners[index - 1], first), minus(corners[index], first));
+      // Polygons of one surface are turned alike.
+      normal = normal.map((value, k) => value + twice[k]);
+    }
+    const size = Math.hypot(...cross(minus(corners[1], first), minus(corners[corners.length - 1], first))) + Number.MIN_VALUE;
+    const center = [0, 1, 2].map((k) => corners.reduce((sum, corner) => sum + corner[k], 0) / corners.length);
+    middle = middle.map((value, k) => value + size * center[k]);
+    weight += size;
+  }
+  middle = middle.map((value) => value / weight);
+  const length = Math.hypot(...normal);
+  normal = length > 0 ? normal.map((value) => value / length) : [0, 0, 1];
+  // Seen from above where it lies, and with the vertical upright where it stands.
+  if (normal[2] < -0.5) normal = normal.map((value) => -value);
+  const upright = Math.abs(normal[2]) < 0.5;
+  const reference = upright ? [0, 0, 1] : [0, 1, 0];
+  const across = unit(cross(reference, normal));
+  const up = cross(normal, across);
+  const along = (vector) => [dot(vector, across), dot(vector, up)];
+  return { along, project: (point) => along(minus(point, middle)) };
+}
+
+const greatest = (list, of) => list.reduce((most, item) => Math.max(most, of(item)), 0);
+const minus = (a, b) => a.map((value, k) => value - b[k]);
+const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+const cross = ([a, b, c], [x, y, z]) => [b * z - c * y, c * x - a * z, a * y - b * x];
+
+function unit(vector) {
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}
+
+function surfaceColor(part) {
+  const place = Math.min(Math.max(part, 0), 1) * (SURFACE_COLORS.length - 1);
+  const index = Math.min(Math.floor(place), SURFACE_COLORS.length - 2);
+  const [from, to] = [SURFACE_COLORS[index], SURFACE_COLORS[index + 1]].map((color) => {
+    return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  });
+  const mixed = from.map((value, k) => Math.round(value + (to[k] - value) * (place - index)));
+  return `rgb(${mixed.join(",")})`;
+}
+
+function drawArrow(context, [x, y], [dx, dy], color) {
+  const length = Math.hypot(dx, dy);
+  if (length < 1) return;
+  const head = Math.min(5, length / 2);
+  const [ux, uy] = [dx / length, dy / length];
+  context.strokeStyle = context.fillStyle = color;
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + dx, y + dy);
+  context.lineTo(x + dx - head * (ux + 0.5 * uy), y + dy - head * (uy - 0.5 * ux));
+  context.moveTo(x + dx, y + dy);
+  context.lineTo(x + dx - head * (ux - 0.5 * uy), y + dy - head * (uy + 0.5 * ux));
+  context.stroke();
+}
