@@ -9,8 +9,8 @@
 mod grasp_trials;
 
 use grasp_trials::{Failure, Grasp, ensemble, load, optimize, print_parameters, row, tried};
-use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables, optimize_ensemble};
-use isobar::optimize::trajectory::TrajectoryOptimum;
+use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables};
+use isobar::optimize::trajectory::{TrajectoryOptimum, optimize_trajectory};
 
 const GRASP: Grasp = Grasp { lift: 0.4, squeeze: 2 };
 
@@ -53,7 +53,7 @@ fn main() -> Result<(), Failure> {
         let problem = EnsembleProblem::new(&task, &all.training);
         let mut start = best.values.clone();
         start[first..].copy_from_slice(&[modulus, scale]);
-        let found = optimize_ensemble(&problem, &start, &file.settings, None, None)?;
+        let found = optimize_trajectory(&problem, &start, &file.settings, None, None)?;
         tell(name, &task, &found)?;
     }
     Ok(())

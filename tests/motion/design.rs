@@ -7,11 +7,11 @@ use isobar::io::{ProblemFile, Scene};
 use isobar::multibody::Parameter;
 use isobar::optimize::ensemble::{
     Design, DesignVariable, EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk,
-    SharedVariables, optimize_ensemble,
+    SharedVariables,
 };
 use isobar::optimize::identification::parameters_at;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
-use isobar::optimize::trajectory::{ControlRange, TrajectorySettings};
+use isobar::optimize::trajectory::{ControlRange, TrajectorySettings, optimize_trajectory};
 use isobar::rollout::{ControlKnots, ControlLaw, Controls, KnotInterpolation, SimulationSettings};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 use nalgebra::Vector3;
@@ -179,7 +179,7 @@ fn a_cart_takes_the_start_and_the_mass_that_help() {
     let file = ProblemFile::load(folder.file("problem.toml", problem)).expect("a problem");
     let all = file.ensemble.as_ref().expect("a design");
     let settings = TrajectorySettings { cost_tolerance: Some(1e-10), ..file.settings };
-    let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("optimized");
+    let found = optimize_trajectory(&all.problem(), &all.start, &settings, None, None).expect("optimized");
     assert!(found.converged, "{}", found.termination);
     let (shift, mass) = (found.values[steps], found.values[steps + 1]);
     assert!((shift - 0.1).abs() < 1e-12 && (mass - 1.5).abs() < 1e-12, "{shift} {mass}");

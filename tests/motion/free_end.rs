@@ -4,8 +4,8 @@ use crate::folder::Folder;
 use crate::press::PRESS;
 use argmin::core::CostFunction;
 use isobar::io::ProblemFile;
-use isobar::optimize::ensemble::{FreeEnd, KnotVariables, SharedVariables, optimize_ensemble};
-use isobar::optimize::trajectory::{ControlRange, TrajectorySettings};
+use isobar::optimize::ensemble::{FreeEnd, KnotVariables, SharedVariables};
+use isobar::optimize::trajectory::{ControlRange, TrajectorySettings, optimize_trajectory};
 use isobar::rollout::{ControlKnots, KnotInterpolation, SimulationSettings};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
@@ -133,7 +133,7 @@ fn a_cart_takes_the_time_that_is_best() {
     let file = ProblemFile::load(folder.file("problem.toml", text)).expect("a problem");
     let all = file.ensemble.as_ref().expect("an end that is free");
     let settings = TrajectorySettings { cost_tolerance: Some(1e-12), max_iterations: 500, ..file.settings };
-    let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("optimized");
+    let found = optimize_trajectory(&all.problem(), &all.start, &settings, None, None).expect("optimized");
     let [force, end] = found.values[..] else { panic!("two variables") };
     let best = (6.0 * mass * mass * way * way / price).powf(0.25);
     assert!((end - best).abs() < 2e-3 * best, "{end} s, {best} s: {}", found.termination);

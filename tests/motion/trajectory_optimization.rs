@@ -22,8 +22,8 @@ use isobar::optimize::ilqr::{Policy, StagedProblem};
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
 use isobar::optimize::trajectory::{
-    ControlRange, StagedTrajectory, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
-    TrajectorySettings, TrajectoryTask, optimize_trajectory, optimize_trajectory_from,
+    ControlRange, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    optimize_trajectory, optimize_trajectory_from,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 use isobar::scalar::Scalar;
@@ -243,8 +243,7 @@ fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
             assert!(error < tolerance, "{kind:?} column {column}: {error:e}");
         }
         // The expansion of stages has the same gradient, and the Gauss–Newton Hessian JᵀJ.
-        let staged = StagedTrajectory::new(&problem);
-        let expansion = staged.expand(&x).expect("simulates");
+        let expansion = problem.expand(&x).expect("simulates");
         let mut costate = expansion.end_gradient.clone();
         let n = costate.len();
         for (index, stage) in expansion.stages.iter().enumerate().rev() {
@@ -269,7 +268,7 @@ fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
         let rolled = {
             let changes = vec![DVector::zeros(m); 6];
             let gains = vec![nalgebra::DMatrix::from_element(m, n, 0.3); 6];
-            staged.roll_out(&x, &Policy { changes, gains }).expect("simulates")
+            problem.roll_out(&x, &Policy { changes, gains }).expect("simulates")
         };
         assert_eq!(rolled, (x.clone(), problem.separate().cost(&x).expect("simulates")));
     }

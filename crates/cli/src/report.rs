@@ -9,8 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::messages::{remark, text_output};
-use super::optimize::problem;
-use super::optimize_shared::failed;
+use super::optimize::{failed, problem};
 use super::outputs::check_outputs;
 use super::recordings::{about, check_formats, command_line, have_plots, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};
@@ -197,16 +196,10 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     check_outputs(outputs, &inputs)?;
     let recording = match arguments.iteration {
         None => recording(&file.scene, &trajectory, arguments.every)?,
-        Some(_) if file.ensemble.is_some() => {
-            let of = arguments.of.display();
-            return Err(Error::Usage(format!(
-                "{of}: --iteration is for problems without [ensemble] and controller_parameters; leave it out"
-            )));
-        }
         Some(number) => {
             file.scene.check_motion()?;
             let variables = variables_of(folder, &result, number)?;
-            let motion = problem(&file)?.trajectory(variables).map_err(|error| failed(&file, error))?;
+            let motion = motion_under(&file, variables)?;
             recorded(&file.scene, &motion, &[], arguments.every)
         }
     };
@@ -238,19 +231,16 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     Ok(recording.film.frames.len())
 }
 
-/// The motion that the optimization began from; of an ensemble that of its first member. `None` where it cannot be
-/// simulated.
+/// The motion under these variables; of an ensemble that of its first member.
+fn motion_under(file: &ProblemFile, variables: &[f64]) -> Result<Trajectory, Error> {
+    let motion = problem(file)?.motion_under(variables).and_then(|motion| Ok(motion.completed()?));
+    motion.map_err(|error| failed(file, error))
+}
+
+/// The motion that the optimization began from. `None` where it cannot be simulated.
 fn start_motion(file: &ProblemFile) -> Option<Trajectory> {
-    match &file.ensemble {
-        Some(ensemble) => {
-            let start = ensemble.task.variables.from_values(&ensemble.start);
-            Some(ensemble.problem().motion(&start, 0).ok()?.trajectory)
-        }
-        None => {
-            let problem = problem(file).ok()?;
-            problem.trajectory(&problem.variables(&file.start).ok()?).ok()
-        }
-    }
+    let start = problem(file).ok()?.shared_variables().from_values(file.whole_start());
+    motion_under(file, &start).ok()
 }
 
 /// The motion of a trajectory file.
@@ -299,15 +289,18 @@ fn variables_of<'r>(folder: &Path, result: &'r OptimizationResult, number: u64) 
 
 /// The commands over time, those of the start, of a few iterations and those found, and the costs of the iterations.
 fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>, Error> {
-    let mut earlier = vec![("start".to_owned(), file.commands(&file.start))];
-    // The last one is what was found; the start may not be what iterations began from. In ensembles variables are
-    // also parameters of controllers.
-    let passed = if file.ensemble.is_some() { 0 } else { result.history.len().saturating_sub(1) };
+    let mut earlier = vec![("start".to_owned(), file.commands(file.whole_start()))];
+    // The last one is what was found; the start may not be what iterations began from.
+    let passed = result.history.len().saturating_sub(1);
+    let problem = problem(file)?;
+    let shared = problem.shared_variables();
     for iteration in result.history.iter().take(passed).filter(|i| i.iteration > 0 && !i.variables.is_empty())
     {
         // Those of a problem that has changed since may be of another number.
-        let Ok(values) = problem(file)?.values(&iteration.variables) else { continue };
-        earlier.push((format!("after {}", iteration.iteration), file.commands(&values)));
+        if iteration.variables.len() == shared.count() {
+            let values = shared.values(&iteration.variables);
+            earlier.push((format!("after {}", iteration.iteration), file.commands(&values)));
+        }
     }
     let curve = |name: &str, times: &[f64], values: &[f64], interpolation: &str| Curve {
         name: name.to_owned(),

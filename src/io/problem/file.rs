@@ -30,9 +30,9 @@ use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryMethod, TrajectoryOptimum,
-    TrajectoryProblem, TrajectorySettings, TrajectoryTask, optimize_constrained_trajectory,
-    optimize_smoothed_trajectory, optimize_trajectory,
+    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, OptimizedProblem, TrajectoryMethod,
+    TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    optimize_constrained_trajectory, optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
@@ -41,7 +41,7 @@ use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError,
 pub struct ScatteredStarts {
     /// Number of starts, that of the file included.
     pub count: usize,
-    /// Standard deviation, in the scale of each control.
+    /// Standard deviation, in the scale of each variable; of its logarithm where that is the variable.
     pub spread: f64,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -122,24 +122,17 @@ impl ProblemFile {
     /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
     pub fn optimize(
         &self,
-        problem: &TrajectoryProblem<'_>,
+        problem: &dyn OptimizedProblem,
         start: &[f64],
         checkpoints: Option<ProblemCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), argmin::core::Error> {
         let settings = &self.settings;
-        let constraints = &self.constraints;
-        if !constraints.constraints().is_empty() {
+        let constraints = Some(&self.constraints).filter(|all| !all.constraints().is_empty());
+        if let Some((constraints, problem)) = constraints.zip(problem.as_trajectory()) {
             let settings = ConstrainedSettings { trajectory: *settings, max_rounds: self.max_rounds };
-            let (checkpoints, progress) = (checkpoints.as_ref(), progress.as_ref());
-            return optimize_constrained_trajectory(
-                problem,
-                constraints,
-                start,
-                &settings,
-                checkpoints,
-                progress,
-            );
+            let (kept, told) = (checkpoints.as_ref(), progress.as_ref());
+            return optimize_constrained_trajectory(problem, constraints, start, &settings, kept, told);
         }
         let optimum = match &self.smoothing {
             Some(smoothing) => {
@@ -150,7 +143,18 @@ impl ProblemFile {
         Ok((optimum?, Vec::new()))
     }
 
-    /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
+    /// The problem, of whatever kind: that of the ensemble where there is one, or else [`Self::problem`].
+    ///
+    /// # Errors
+    /// Those of [`Self::problem`].
+    pub fn optimized(&self) -> Result<Box<dyn OptimizedProblem + '_>, ProblemError> {
+        Ok(match &self.ensemble {
+            Some(ensemble) => Box::new(ensemble.problem()),
+            None => Box::new(self.problem()?),
+        })
+    }
+
+    /// The problem of commands alone, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
     ///
     /// # Errors
     /// [`Self::load`] has found all errors already, unless something was changed since.
@@ -182,23 +186,45 @@ impl ProblemFile {
         )
     }
 
+    /// Values of all variables to start from.
+    pub fn whole_start(&self) -> &[f64] {
+        self.ensemble.as_ref().map_or(&self.start, |ensemble| &ensemble.start)
+    }
+
     /// Number of starts.
     pub fn start_count(&self) -> usize {
         self.starts.map_or(1, |starts| starts.count)
     }
 
-    /// Values at knots to start from: those of the file, then scattered ones within bounds.
+    /// Values of all variables to start from: those of the file, then scattered ones within bounds. The logarithm of a
+    /// number is scattered where it is the variable.
     pub fn all_starts(&self) -> Vec<Vec<f64>> {
+        let start = self.whole_start();
         let Some(ScatteredStarts { count, spread, seed }) = self.starts else {
-            return vec![self.start.clone()];
+            return vec![start.to_vec()];
         };
-        let at_knots = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
-            let ranges = self.controls.iter().cycle().take(self.start.len());
-            ranges.map(|control| of(&control.range)).collect()
+        let at_knots = self.controls.iter().cycle().take(self.start.len());
+        let numbers = self.ensemble.iter().flat_map(|ensemble| ensemble.task.variables.numbers());
+        let numbers = numbers.map(|(_, range, log)| (range, log));
+        let ranges: Vec<(&ControlRange, bool)> =
+            at_knots.map(|control| (&control.range, false)).chain(numbers).collect();
+        let scattered = |value: f64, log: bool| if log { value.ln() } else { value };
+        let of = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
+            ranges.iter().map(|&(range, log)| scattered(of(range), log)).collect()
         };
-        let deviations: Vec<f64> = at_knots(|range| range.scale).iter().map(|scale| spread * scale).collect();
-        let (lower, upper) = (at_knots(|range| range.lower), at_knots(|range| range.upper));
-        scattered_starts(&self.start, &deviations, (&lower, &upper), count, seed)
+        let center: Vec<f64> = start.iter().zip(&ranges).map(|(x, (_, log))| scattered(*x, *log)).collect();
+        let scales = ranges.iter().map(|&(range, log)| if log { 1.0 } else { range.scale });
+        let deviations: Vec<f64> = scales.map(|scale| spread * scale).collect();
+        let bounds = (&of(|range| range.lower)[..], &of(|range| range.upper)[..]);
+        let mut starts = scattered_starts(&center, &deviations, bounds, count, seed);
+        for (x, &(range, log)) in starts.iter_mut().flat_map(|start| start.iter_mut().zip(&ranges)) {
+            if log {
+                *x = x.exp().max(range.lower).min(range.upper);
+            }
+        }
+        // To the last digit.
+        starts.iter_mut().take(1).for_each(|first| first.copy_from_slice(start));
+        starts
     }
 
     /// What tells this problem from others: a digest of the scene, the commands, the costs, the
@@ -224,19 +250,22 @@ impl ProblemFile {
         digest.hexadecimal()
     }
 
-    /// The commands with these values at knots, in the order of [`Self::controls`].
-    pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
-        self.commands_until(values, self.until)
+    /// The end of the motion in s with these values of all variables.
+    pub fn end(&self, values: &[f64]) -> f64 {
+        let free = self.ensemble.as_ref().and_then(|ensemble| ensemble.task.variables.end_time(values));
+        free.unwrap_or(self.until)
     }
 
-    /// The same for a motion that ends at another time in s, with which the knots are stretched.
-    pub fn commands_until(&self, values: &[f64], end: f64) -> Vec<OptimizedCommand> {
+    /// The commands with these values of all variables, in the order of [`Self::controls`]; where the motion ends at
+    /// another time, knots are stretched with it.
+    pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
         let dimension = self.controls.len();
-        let stretch = end / self.until;
+        let stretch = self.end(values) / self.until;
+        let at_knots = values.iter().take(self.start.len());
         let of = |(i, control): (usize, &OptimizedControl)| OptimizedCommand {
             actuator: control.name.clone(),
             times: self.knots.times().iter().map(|time| time * stretch).collect(),
-            values: values.iter().skip(i).step_by(dimension).copied().collect(),
+            values: at_knots.clone().skip(i).step_by(dimension).copied().collect(),
             interpolation: match self.knots.interpolation() {
                 KnotInterpolation::ZeroOrderHold => "hold",
                 KnotInterpolation::Linear => "linear",
@@ -315,11 +344,8 @@ fn build(
         let values = start_values(t, control, given, &knots, until, &field.index(i))?;
         start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
     }
-    let (mut settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
-    if of_ensemble {
-        check_ensemble_optimizer(&table.optimizer, &root.key("optimizer"))?;
-        settings.method = TrajectoryMethod::Lbfgs;
-    }
+    let of = (of_ensemble, start.len());
+    let (settings, starts, smoothing) = optimizer(&table.optimizer, of, &root.key("optimizer"))?;
     let field = root.key("costs");
     if table.costs.is_empty() {
         return Err(Problem::new(field, "found none; at least one is needed"));
@@ -378,42 +404,38 @@ fn build(
     }
 }
 
-/// Refuses what the optimization of an ensemble does not have.
-fn check_ensemble_optimizer(t: &OptimizerTable, table: &FieldPath) -> Result<(), Problem> {
-    let no = |key: &str, found: &str| {
-        let message = format!(
-            "{found}; with controllers or an ensemble the method is `lbfgs`, from one start, as with `model_parameters` and `end_time`"
-        );
-        Err(Problem::new(table.key(key), message))
-    };
-    match t.kind {
-        TrajectoryMethod::Auto | TrajectoryMethod::Lbfgs => {}
-        other => return no("kind", &format!("found `{}`", other.name())),
-    }
-    match (&t.starts, &t.smoothing, t.initial_damping) {
-        (Some(_), _, _) => no("starts", "found several starts"),
-        (_, Some(_), _) => no("smoothing", "found a smoothed cost"),
-        (_, _, Some(_)) => no("initial_damping", "found a damping"),
-        _ => Ok(()),
-    }
-}
-
 /// Settings of the solver, the starts, the smoothing.
 type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingSettings>);
 
-fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<Optimizer, Problem> {
+/// Those of an ensemble or not, with so many values at knots.
+fn optimizer(
+    t: &OptimizerTable,
+    (of_ensemble, variables): (bool, usize),
+    table: &FieldPath,
+) -> Result<Optimizer, Problem> {
+    let method = match t.kind {
+        kind if !of_ensemble => kind,
+        TrajectoryMethod::Auto | TrajectoryMethod::Lbfgs => TrajectoryMethod::Lbfgs,
+        other => {
+            let message = format!(
+                "found `{}`; with controllers or an ensemble the method is `lbfgs`, as with `model_parameters` and `end_time`",
+                other.name()
+            );
+            return Err(Problem::new(table.key("kind"), message));
+        }
+    };
     let standard = TrajectorySettings::default();
     let field = table.key("cost_tolerance");
     let cost_tolerance = t.cost_tolerance.map(|found| number(found, Range::AtLeastZero, &field));
     let settings = TrajectorySettings {
-        method: t.kind,
+        method,
         max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
         cost_tolerance: cost_tolerance.transpose()?,
         initial_damping: t.initial_damping,
     };
     if let Some(damping) = t.initial_damping {
         let field = table.key("initial_damping");
-        if t.kind == TrajectoryMethod::Lbfgs {
+        if method == TrajectoryMethod::Lbfgs {
             let message =
                 "the method `lbfgs` has no damping: it belongs to `auto`, `ilqr` and `levenberg_marquardt`";
             return Err(Problem::new(field, message));
@@ -441,8 +463,8 @@ fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<
     });
     if let Some(smoothing) = &t.smoothing {
         let field = table.key("smoothing");
-        if t.kind != TrajectoryMethod::Lbfgs {
-            let error = ProblemError::Smoothed { method: t.kind.name() };
+        if method != TrajectoryMethod::Lbfgs {
+            let error = ProblemError::Smoothed { method: method.name() };
             return Err(Problem::new(field, error));
         }
         number(smoothing.deviation, Range::Positive, &field.key("deviation"))?;

@@ -337,7 +337,7 @@ pub(in crate::io) struct OptimizerTable {
     pub max_rounds: Option<usize>,
     /// The optimization ends when an iteration lowers, or is predicted to lower, the cost by less than
     /// this part of the cost.
-    #[cfg_attr(test, schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others")))]
+    #[cfg_attr(test, schemars(extend("x-default" = "1e-3 of `auto`, 1e-6 of ensembles, 1e-8 of the others")))]
     pub cost_tolerance: Option<f64>,
     /// Damping of the first steps, relative to the diagonal of the Hessian. A larger value is more
     /// cautious, for a start far from any solution. Not allowed with `lbfgs`.
@@ -346,7 +346,8 @@ pub(in crate::io) struct OptimizerTable {
     /// Several starts. The best result is kept.
     #[cfg_attr(test, schemars(extend("x-default" = "one")))]
     pub starts: Option<StartsTable>,
-    /// Smooths the cost over random perturbations. For `lbfgs` only.
+    /// Smooths the cost over random perturbations. For `lbfgs` only, the method of ensembles. Commands are perturbed beyond
+    /// their bounds, all else within them.
     #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub smoothing: Option<SmoothingSettings>,
 }
@@ -358,7 +359,7 @@ pub(in crate::io) struct OptimizerTable {
 pub(in crate::io) struct StartsTable {
     /// The number of starts, including that of the file.
     pub count: usize,
-    /// Standard deviation, in the scale of each control.
+    /// Standard deviation, in the scale of each variable; of its logarithm where that is the variable.
     pub spread: f64,
     /// Seed of the random numbers.
     #[serde(default)]

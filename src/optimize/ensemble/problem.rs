@@ -11,7 +11,8 @@ use super::risk::Risk;
 use super::variables::SharedVariables;
 use crate::multibody::{Model, State};
 use crate::optimize::error::ProblemError;
-use crate::optimize::trajectory::{EvaluationCounter, Evaluations};
+use crate::optimize::randomized_smoothing::SharedCost;
+use crate::optimize::trajectory::{EvaluationCounter, Evaluations, OptimizedProblem};
 use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, ClosedLoop, Controller, Controls, HalfSquares, Loss, Moment, Motion, Rollout,
@@ -90,19 +91,6 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         self.counter.read()
     }
 
-    /// The counter of evaluations.
-    pub fn counter(&self) -> Arc<EvaluationCounter> {
-        Arc::clone(&self.counter)
-    }
-
-    fn check_count(&self, x: &[f64]) -> Result<(), Error> {
-        let (found, expected) = (x.len(), self.task.variables.count());
-        match found == expected {
-            true => Ok(()),
-            false => Err(Error::msg(format!("{found} variables, but the problem has {expected}"))),
-        }
-    }
-
     /// Does some work with a member's motion under these variables, and with its end where that is one of them: then the
     /// motion goes on to the end of its last step.
     fn with_member<V>(
@@ -111,7 +99,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         x: &[f64],
         work: impl FnOnce(&ClosedLoop<'_, C>, &[f64], Option<&Ending>) -> Result<V, SimulationError>,
     ) -> Result<V, Error> {
-        self.check_count(x)?;
+        self.task.variables.check_count(x.len())?;
         let EnsembleTask { settings, until, variables, .. } = self.task;
         let (found, expected) = (member.design.count(), variables.design().len());
         if found != expected {
@@ -288,7 +276,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
     /// # Errors
     /// When the motion of a member cannot be simulated or differentiated: the first of them.
     pub fn cost_and_gradient(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
-        self.check_count(x)?;
+        self.task.variables.check_count(x.len())?;
         let (cost, mut gradient) = self.cost_and_gradient_of_members(x)?;
         let [of_time, by_end] = self.cost_of_time(x);
         gradient.last_mut().into_iter().for_each(|by| *by += by_end);
@@ -323,10 +311,42 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
             }
         })
     }
+}
 
-    /// The costs of many points; `None` for a point that cannot be simulated.
-    pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+impl<C: Controller, R: TrajectoryResiduals> SharedCost for EnsembleProblem<'_, C, R> {
+    /// Numbers beyond their bounds count as those at them: there may be no such model, controller or motion.
+    fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
+        self.cost(&self.task.variables.within(x))
+    }
+
+    fn cost_and_gradient_at(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
+        let within = self.task.variables.within(x);
+        let (cost, mut gradient) = self.cost_and_gradient(&within)?;
+        let moved = gradient.iter_mut().zip(within.iter().zip(x)).filter(|(_, (within, x))| within != x);
+        moved.for_each(|(by, _)| *by = 0.0);
+        Ok((cost, gradient))
+    }
+}
+
+impl<C: Controller, R: TrajectoryResiduals> OptimizedProblem for EnsembleProblem<'_, C, R> {
+    fn shared_variables(&self) -> &SharedVariables {
+        &self.task.variables
+    }
+
+    fn counter(&self) -> Arc<EvaluationCounter> {
+        Arc::clone(&self.counter)
+    }
+
+    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
         points.iter().map(|x| self.cost(x).ok()).collect()
+    }
+
+    fn at_moments_of(&self, member: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
+        self.at_moments(x, member, |moments| work(moments))
+    }
+
+    fn motion_under(&self, x: &[f64]) -> Result<Motion, Error> {
+        self.motion(x, 0)
     }
 }
 
@@ -335,7 +355,7 @@ impl<C: Controller, R: TrajectoryResiduals> CostFunction for EnsembleProblem<'_,
     type Output = f64;
 
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        self.check_count(x)?;
+        self.task.variables.check_count(x.len())?;
         let costs = self.member_costs(x).into_iter().collect::<Result<Vec<f64>, Error>>()?;
         Ok(self.task.risk.evaluate(&costs).0 + self.cost_of_time(x)[0])
     }

@@ -1,5 +1,7 @@
 //! The variables that the members of an ensemble share.
 
+use argmin::core::Error;
+
 use super::design::DesignVariable;
 use super::free_end::{Ending, FreeEnd};
 use crate::optimize::error::ProblemError;
@@ -146,8 +148,18 @@ impl SharedVariables {
         self.knot_values() + self.tuned.len() + self.design.len() + usize::from(self.end.is_some())
     }
 
+    /// Refuses a list that does not have one entry for each variable.
+    pub(in crate::optimize) fn check_count(&self, found: usize) -> Result<(), Error> {
+        let expected = self.count();
+        let what = if expected == self.knot_values() { "controls at knots" } else { "variables" };
+        match found == expected {
+            true => Ok(()),
+            false => Err(Error::msg(format!("{found} values for {expected} {what}"))),
+        }
+    }
+
     /// For each variable the control that it is a value of, counted from 0; all that is not at knots counts as one more.
-    pub(super) fn controls(&self) -> Vec<usize> {
+    pub(in crate::optimize) fn controls(&self) -> Vec<usize> {
         let at_knots = self.knots.as_ref().map_or(0, |knots| knots.optimized.len());
         let of =
             |i: usize| if i < self.knot_values() { i % at_knots } else { at_knots + i - self.knot_values() };
@@ -157,6 +169,18 @@ impl SharedVariables {
     /// Lower and upper bounds of the variables.
     pub fn bounds(&self) -> (&[f64], &[f64]) {
         (&self.lower, &self.upper)
+    }
+
+    /// The variables with all that is not at knots moved into its bounds.
+    ///
+    /// # Panics
+    /// When there is not one variable for each.
+    pub(super) fn within(&self, x: &[f64]) -> Vec<f64> {
+        let moved = |i: usize| match i < self.knot_values() {
+            true => x[i],
+            false => x[i].max(self.lower[i]).min(self.upper[i]),
+        };
+        (0..self.count()).map(moved).collect()
     }
 
     /// The variables at values in their units.
@@ -182,22 +206,34 @@ impl SharedVariables {
     pub fn values(&self, x: &[f64]) -> Vec<f64> {
         assert_eq!(x.len(), self.count(), "all variables");
         let (at_knots, numbers) = x.split_at(self.knot_values());
-        let bounded = |i: usize, value: f64, range: &ControlRange| {
-            // Rounding must not leave the bounds.
-            let value = if x[i] >= self.lower[i] { value.max(range.lower) } else { value };
-            if x[i] <= self.upper[i] { value.min(range.upper) } else { value }
-        };
+        let first = at_knots.len();
+        let numbers = numbers.iter().zip(self.numbers()).enumerate().map(|(i, (x, (_, range, log)))| {
+            let value = if log { x.exp() } else { x * range.scale };
+            self.bounded(first + i, *x, value, range)
+        });
+        self.values_at_knots(at_knots).chain(numbers).collect()
+    }
+
+    /// The values at the first knots in their units, within bounds where the variables are.
+    pub(in crate::optimize) fn values_at_knots(&self, x: &[f64]) -> impl Iterator<Item = f64> {
         let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
-        let at_knots = at_knots.iter().zip(ranges).map(|(x, range)| (x * range.scale, range));
-        let numbers = numbers.iter().zip(self.numbers());
-        let numbers =
-            numbers.map(|(x, (_, range, log))| (if log { x.exp() } else { x * range.scale }, range));
-        let all = at_knots.chain(numbers).enumerate();
-        all.map(|(i, (value, range))| bounded(i, value, range)).collect()
+        let values = x.iter().zip(ranges).enumerate();
+        values.map(|(i, (x, range))| self.bounded(i, *x, x * range.scale, range))
+    }
+
+    /// The value of a variable, which rounding must not take out of the bounds.
+    fn bounded(&self, index: usize, x: f64, value: f64, range: &ControlRange) -> f64 {
+        let value = if x >= self.lower[index] { value.max(range.lower) } else { value };
+        if x <= self.upper[index] { value.min(range.upper) } else { value }
     }
 
     /// Puts values into the control values of every step, by the map of an end of the motions where there is one.
-    pub(super) fn put_controls(&self, values: &[f64], ending: Option<&Ending>, controls: &mut Controls) {
+    pub(in crate::optimize) fn put_controls(
+        &self,
+        values: &[f64],
+        ending: Option<&Ending>,
+        controls: &mut Controls,
+    ) {
         let Some(KnotVariables { map, optimized }) = &self.knots else { return };
         let rows = map_at(map, ending).controls(&values[..map.variables()]);
         for step in 0..controls.steps() {
@@ -224,7 +260,7 @@ impl SharedVariables {
 
     /// The derivatives with respect to the variables, from those with respect to control values, parameters of the
     /// controllers, values of the design, and the end where the control values are held.
-    pub(super) fn gradient(
+    pub(in crate::optimize) fn gradient(
         &self,
         values: &[f64],
         by_controls: &Controls,

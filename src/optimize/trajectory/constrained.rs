@@ -4,6 +4,7 @@ use argmin::core::{CostFunction, Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use super::minimize::{TrajectoryOptimum, optimize_trajectory};
+use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
 use super::settings::TrajectorySettings;
 use super::{Evaluations, TrajectoryIteration};

@@ -8,13 +8,15 @@ use nalgebra::DMatrix;
 
 use super::control_range::ControlRange;
 use super::evaluations::{EvaluationCounter, Evaluations};
+use super::optimized::OptimizedProblem;
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
+use crate::optimize::ensemble::{KnotVariables, SharedVariables};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
 use crate::rollout::{
-    self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, MotionWarning,
-    Rollout, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
+    self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout,
+    SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
 };
 
 /// The motion, and the residuals that are to be small on it.
@@ -47,14 +49,12 @@ pub struct TrajectoryTask<'a> {
 pub struct TrajectoryProblem<'a> {
     task: TrajectoryTask<'a>,
     knots: ControlKnots,
-    map: KnotMap,
-    /// The indices of the control values that are optimized in the row of a step.
-    optimized: Vec<usize>,
+    /// What is optimized, which is at knots alone.
+    variables: SharedVariables,
+    /// From values at knots to controls of every step.
+    at_knots: KnotVariables,
     /// The control values of every step; those that are optimized have no meaning here.
     others: Controls,
-    ranges: Vec<ControlRange>,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
     counter: Arc<EvaluationCounter>,
     /// The motions that were used last, the latest at the end.
     recent: Mutex<Vec<Arc<Motion>>>,
@@ -136,24 +136,11 @@ impl<'a> TrajectoryProblem<'a> {
             let (found, expected) = (others.steps(), times.len() - 1);
             return Err(SimulationError::ControlSteps { found, expected }.into());
         }
-        let (optimized, ranges): (Vec<usize>, Vec<ControlRange>) = optimized.iter().copied().unzip();
-        let map = knots.map(ranges.len(), &times).map_err(ProblemError::Knots)?;
-        let at_knots = |bound: fn(&ControlRange) -> f64| {
-            let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
-            (0..map.knots()).flat_map(|_| scaled.clone()).collect()
-        };
-        Ok(Self {
-            task,
-            lower: at_knots(|range| range.lower),
-            upper: at_knots(|range| range.upper),
-            knots: knots.clone(),
-            map,
-            optimized,
-            others,
-            ranges,
-            counter: Arc::default(),
-            recent: Mutex::default(),
-        })
+        let map = knots.map(optimized.len(), &times).map_err(ProblemError::Knots)?;
+        let at_knots = KnotVariables { map, optimized: optimized.to_vec() };
+        let variables = SharedVariables::new(Some(at_knots.clone()), Vec::new(), Vec::new())?;
+        let (knots, counter, recent) = (knots.clone(), Arc::default(), Mutex::default());
+        Ok(Self { task, knots, variables, at_knots, others, counter, recent })
     }
 
     /// The motion, and the residuals that are to be small on it.
@@ -163,12 +150,12 @@ impl<'a> TrajectoryProblem<'a> {
 
     /// From values at knots to controls of every step.
     pub fn map(&self) -> &KnotMap {
-        &self.map
+        &self.at_knots.map
     }
 
     /// Lower and upper bounds of the variables.
     pub fn bounds(&self) -> (&[f64], &[f64]) {
-        (&self.lower, &self.upper)
+        self.variables.bounds()
     }
 
     /// The evaluations so far.
@@ -176,18 +163,13 @@ impl<'a> TrajectoryProblem<'a> {
         self.counter.read()
     }
 
-    /// The counter of evaluations, for those that outlive the problem.
-    pub fn counter(&self) -> Arc<EvaluationCounter> {
-        Arc::clone(&self.counter)
-    }
-
     /// The variables at values of the controls at knots, in their units.
     ///
     /// # Errors
     /// When there is not one for each knot and control.
     pub fn variables(&self, values: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check_count(values.len())?;
-        Ok(values.iter().zip(self.ranges.iter().cycle()).map(|(v, range)| v / range.scale).collect())
+        self.variables.check_count(values.len())?;
+        Ok(self.variables.from_values(values))
     }
 
     /// The values of the controls at knots, in their units. Variables within bounds give values
@@ -196,17 +178,8 @@ impl<'a> TrajectoryProblem<'a> {
     /// # Errors
     /// When there is not one for each knot and control.
     pub fn values(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check_count(x.len())?;
-        Ok(x.chunks_exact(self.ranges.len()).flat_map(|row| self.values_of_knot(row)).collect())
-    }
-
-    pub(super) fn values_of_knot(&self, x: &[f64]) -> impl Iterator<Item = f64> {
-        x.iter().zip(&self.ranges).zip(self.lower.iter().zip(&self.upper)).map(|((&x, range), (&l, &h))| {
-            let value = x * range.scale;
-            // Rounding must not leave the bounds.
-            let value = if x >= l { value.max(range.lower) } else { value };
-            if x <= h { value.min(range.upper) } else { value }
-        })
+        self.variables.check_count(x.len())?;
+        Ok(self.variables.values(x))
     }
 
     /// The controls of every step.
@@ -214,26 +187,20 @@ impl<'a> TrajectoryProblem<'a> {
     /// # Errors
     /// When there is not one variable for each knot and control.
     pub fn controls(&self, x: &[f64]) -> Result<Controls, Error> {
-        let at_knots = self.map.controls(&self.values(x)?);
+        let values = self.values(x)?;
         let mut controls = self.others.clone();
-        for step in 0..controls.steps() {
-            self.put(at_knots.row(step), controls.row_mut(step));
-        }
+        self.variables.put_controls(&values, None, &mut controls);
         Ok(controls)
-    }
-
-    /// Puts the optimized control values of a step into its row.
-    pub(super) fn put(&self, values: &[f64], row: &mut [f64]) {
-        self.optimized.iter().zip(values).for_each(|(&index, value)| row[index] = *value);
     }
 
     /// The row of controls of a step for these values at knots. Values that the row does not depend on
     /// may be missing.
     pub(super) fn put_row(&self, step: usize, values: &[f64], row: &mut [f64]) {
-        let mut optimized = vec![0.0; self.optimized.len()];
-        self.map.put_row(step, values, &mut optimized);
+        let mut optimized = vec![0.0; self.map().dimension()];
+        self.map().put_row(step, values, &mut optimized);
         row.copy_from_slice(self.others.row(step));
-        self.put(&optimized, row);
+        let values = self.at_knots.optimized.iter().zip(optimized);
+        values.for_each(|((index, _), value)| row[*index] = value);
     }
 
     /// The states of the motion under these variables: at the start of every step, and at the end.
@@ -267,16 +234,6 @@ impl<'a> TrajectoryProblem<'a> {
         Ok(self.motion(x)?.trajectory.clone())
     }
 
-    /// The warnings of the motion.
-    ///
-    /// # Errors
-    /// When there is not one variable for each knot and control, or the simulation fails.
-    pub fn motion_warnings(&self, x: &[f64]) -> Result<Vec<MotionWarning>, Error> {
-        let motion = rollout::Motion::of(&self.rollout(&self.controls(x)?));
-        motion.outcome?;
-        Ok(motion.warnings)
-    }
-
     /// The same problem with a counter and a memory of its own.
     pub fn separate(&self) -> Self {
         Self { counter: Arc::default(), ..self.for_task(self.task) }
@@ -297,12 +254,9 @@ impl<'a> TrajectoryProblem<'a> {
         TrajectoryProblem {
             task,
             knots: self.knots.clone(),
-            map: self.map.clone(),
-            optimized: self.optimized.clone(),
+            variables: self.variables.clone(),
+            at_knots: self.at_knots.clone(),
             others: self.others.clone(),
-            ranges: self.ranges.clone(),
-            lower: self.lower.clone(),
-            upper: self.upper.clone(),
             counter: Arc::clone(&self.counter),
             recent: Mutex::default(),
         }
@@ -316,12 +270,6 @@ impl<'a> TrajectoryProblem<'a> {
         Ok(self.simulated(x)?.cost())
     }
 
-    /// The costs of many points, computed on rayon's threads; `None` for a point that cannot be
-    /// simulated.
-    pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        in_parallel(points, |x| self.cost_alone(x).ok())
-    }
-
     /// The cost and its gradient, without keeping the motion: for use on several threads.
     ///
     /// # Errors
@@ -331,30 +279,18 @@ impl<'a> TrajectoryProblem<'a> {
         Ok((motion.cost(), self.gradient_of(&motion)?))
     }
 
-    pub(super) fn check_count(&self, found: usize) -> Result<(), Error> {
-        let expected = self.map.variables();
-        match found == expected {
-            true => Ok(()),
-            false => Err(Error::msg(format!("{found} values for {expected} controls at knots"))),
-        }
-    }
-
     pub(super) fn knots(&self) -> &ControlKnots {
         &self.knots
     }
 
-    /// The indices of the control values that are optimized in the row of a step.
-    pub(super) fn optimized(&self) -> &[usize] {
-        &self.optimized
-    }
-
-    pub(super) fn ranges(&self) -> &[ControlRange] {
-        &self.ranges
+    /// The values at knots that are optimized.
+    pub(super) fn at_knots(&self) -> &KnotVariables {
+        &self.at_knots
     }
 
     /// The scale of the values of each control of a row.
     pub(super) fn scales(&self) -> impl Iterator<Item = f64> + Clone {
-        self.ranges.iter().map(|range| range.scale)
+        self.at_knots.optimized.iter().map(|(_, range)| range.scale)
     }
 
     pub(super) fn rollout<'c>(&self, controls: &'c Controls) -> Rollout<'c>
@@ -413,10 +349,11 @@ impl<'a> TrajectoryProblem<'a> {
     pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, SimulationError> {
         self.counter.count_jacobian();
         let mut linear = linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)?;
-        if self.optimized.iter().copied().ne(0..self.others.dimension()) {
+        let optimized: Vec<usize> = self.at_knots.optimized.iter().map(|(index, _)| *index).collect();
+        if optimized.iter().copied().ne(0..self.others.dimension()) {
             for step in &mut linear.steps {
-                step.by_control = step.by_control.select_columns(&self.optimized);
-                step.residuals.by_control = step.residuals.by_control.select_columns(&self.optimized);
+                step.by_control = step.by_control.select_columns(&optimized);
+                step.residuals.by_control = step.residuals.by_control.select_columns(&optimized);
             }
         }
         Ok(linear)
@@ -427,13 +364,35 @@ impl<'a> TrajectoryProblem<'a> {
         let rollout = self.rollout(&motion.controls);
         let trajectory = motion.trajectory.clone();
         let evaluated = GaussNewton::over(rollout, self.task.residuals, &[], trajectory)?;
-        let all = evaluated.gradient()?;
-        let rows = all.chunks_exact(self.others.dimension());
-        let by_controls = rows.flat_map(|row| self.optimized.iter().map(|&index| row[index])).collect();
-        let by_controls = Controls::from_values(self.map.dimension(), by_controls)
+        let by_controls = Controls::from_values(self.others.dimension(), evaluated.gradient()?)
             .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
-        let by_values = self.map.vjp(&by_controls);
-        Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())
+        Ok(self.variables.gradient(&self.values(&motion.x)?, &by_controls, (&[], &[]), None))
+    }
+}
+
+impl OptimizedProblem for TrajectoryProblem<'_> {
+    fn shared_variables(&self) -> &SharedVariables {
+        &self.variables
+    }
+
+    fn counter(&self) -> Arc<EvaluationCounter> {
+        Arc::clone(&self.counter)
+    }
+
+    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+        in_parallel(points, |x| self.cost_alone(x).ok())
+    }
+
+    fn at_moments_of(&self, _: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
+        self.at_moments(x, |moments| work(moments))
+    }
+
+    fn motion_under(&self, x: &[f64]) -> Result<rollout::Motion, Error> {
+        Ok(rollout::Motion::of(&self.rollout(&self.controls(x)?)))
+    }
+
+    fn as_trajectory(&self) -> Option<&TrajectoryProblem<'_>> {
+        Some(self)
     }
 }
 
@@ -470,7 +429,7 @@ impl Jacobian for TrajectoryProblem<'_> {
 
     fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
         let linear = self.linearized(&*self.motion(x)?)?;
-        let mut jacobian = residuals_by_knots(&linear, &self.map);
+        let mut jacobian = residuals_by_knots(&linear, self.map());
         let scales = self.scales().collect::<Vec<f64>>();
         for (mut column, scale) in jacobian.column_iter_mut().zip(scales.iter().cycle()) {
             column *= *scale;
