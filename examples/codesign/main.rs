@@ -66,6 +66,7 @@ fn held(task: &EnsembleTask, design: [f64; 2]) -> Result<EnsembleTask, Failure> 
     for (variable, value) in of_design.iter_mut().zip(design) {
         (variable.range.lower, variable.range.upper) = (value, value);
     }
-    let variables = SharedVariables::new(variables.knots().cloned(), variables.tuned().to_vec(), of_design)?;
+    let variables =
+        SharedVariables::new(variables.knots().cloned(), variables.tuned().to_vec(), of_design, None)?;
     Ok(EnsembleTask { variables, ..task.clone() })
 }

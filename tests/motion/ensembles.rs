@@ -5,7 +5,9 @@ use isobar::io::{ProblemEnsemble, ProblemFile};
 use isobar::multibody::{Model, State};
 use isobar::optimize::ensemble::{EnsembleProblem, Risk};
 use isobar::optimize::randomized_smoothing::{RandomizedSmoothing, SharedCost, SmoothingSettings};
-use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings, optimize_trajectory};
+use isobar::optimize::trajectory::{
+    OptimizedProblem, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
+};
 use isobar::rollout::{
     ClosedLoop, ControlLaw, Controls, HalfSquares, Loss, Moment, Rollout, SampledController,
 };
@@ -156,7 +158,7 @@ fn an_ensembles_gradient_is_the_mean_of_its_members_to_the_last_bit_on_any_numbe
     let all = ensemble(&file);
     let problem = all.problem();
     let x = start(all);
-    let (cost, gradient) = problem.cost_and_gradient(&x).expect("a gradient");
+    let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("a gradient");
     let mut mean = vec![0.0; x.len()];
     let mut sum = 0.0;
     for member in 0..5 {
@@ -169,12 +171,12 @@ fn an_ensembles_gradient_is_the_mean_of_its_members_to_the_last_bit_on_any_numbe
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         assert_eq!(
-            pool.install(|| problem.cost_and_gradient(&x)).expect("a gradient"),
+            pool.install(|| problem.cost_and_gradient_at(&x)).expect("a gradient"),
             (cost, gradient.clone())
         );
     }
     // The cost alone is the same, and its differences are the gradient.
-    let value = |x: Vec<f64>| problem.cost(&x).expect("a cost");
+    let value = |x: Vec<f64>| problem.cost_at(&x).expect("a cost");
     assert!((value(x.clone()) - cost).abs() < 1e-12 * cost);
     for i in 0..x.len() {
         let moved = |h: f64| {
@@ -196,12 +198,13 @@ fn other_risks_have_the_gradients_of_their_differences() {
         let all = file.ensemble.as_mut().expect("an ensemble");
         all.task.risk = risk;
         let (problem, x) = (all.problem(), start(all));
-        let (cost, gradient) = problem.cost_and_gradient(&x).expect("a gradient");
-        assert!((problem.cost(&x).unwrap() - cost).abs() < 1e-12 * cost);
-        assert_eq!(problem.gradient(&x).unwrap(), gradient);
+        let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("a gradient");
+        let solved: &dyn OptimizedProblem = &problem;
+        assert_eq!(solved.gradient(&x).unwrap(), gradient);
+        assert!((problem.cost_at(&x).unwrap() - cost).abs() < 1e-12 * cost);
         let moved = |h: f64| {
             let x: Vec<f64> = x.iter().enumerate().map(|(i, x)| x + h * (1.3 * i as f64).cos()).collect();
-            problem.cost(&x).expect("a cost")
+            problem.cost_at(&x).expect("a cost")
         };
         let slope = |h: f64| (moved(h) - moved(-h)) / (2.0 * h);
         let difference = (4.0 * slope(1e-4) - slope(2e-4)) / 3.0;

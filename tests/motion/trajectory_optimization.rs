@@ -21,9 +21,10 @@ use isobar::optimize::checkpoint::{CheckpointStore, ProblemCheckpoints};
 use isobar::optimize::ilqr::{Policy, StagedProblem};
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::{
-    ControlRange, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
-    optimize_trajectory, optimize_trajectory_from,
+    ControlRange, OptimizedProblem, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
+    TrajectorySettings, TrajectoryTask, optimize_trajectory, optimize_trajectory_from,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 use isobar::scalar::Scalar;
@@ -447,7 +448,7 @@ fn a_ball_is_pushed_over_a_table() {
         let ball = &end.bodies[0];
         assert!((ball.position.x - 0.15).abs() < 0.01 && (ball.position.y - 0.05).abs() < 0.01, "{ball:?}");
         assert!(ball.position.z > 0.04);
-        let at_start = problem.cost_alone(&[0.0; 24]).expect("simulates");
+        let at_start = problem.cost_at(&[0.0; 24]).expect("simulates");
         assert!(optimum.cost < 0.05 * at_start, "{method:?}: {at_start} to {}", optimum.cost);
         costs.push((method, optimum.cost));
     }
@@ -603,7 +604,7 @@ fn smoothing_a_trajectory_cost() {
     // Little smoothing changes little.
     let little =
         RandomizedSmoothing::new(&problem, 8, 1e-4, 8, 2).expect("valid").evaluate(&x).expect("simulates");
-    let (cost, gradient) = problem.cost_and_gradient(&x).expect("simulates");
+    let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("simulates");
     assert!((little.mean / cost - 1.0).abs() < 1e-5, "{} {cost}", little.mean);
     for (a, b) in little.gradient.iter().zip(&gradient) {
         assert!((a - b).abs() < 1e-2 * value.gradient[2].abs(), "{a} {b}");

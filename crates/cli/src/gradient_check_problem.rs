@@ -15,14 +15,12 @@ use isobar::check::{
 use isobar::io::{OptimizedControl, ProblemFile};
 use isobar::optimize::ensemble::Risk;
 use isobar::optimize::objective::Objective;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::OptimizedProblem;
 use isobar::parallel::in_parallel;
 
 /// Directions in which the derivative in dual numbers is taken.
 const DIRECTIONS: usize = 6;
-
-/// The derivatives of what a cost consists of: for each variable those of each quantity, which is one number.
-type TermJacobian = Vec<Vec<Vec<f64>>>;
 
 /// Checks the gradient of a problem's cost, at the start and at the results and checkpoints that are given.
 pub(super) fn check_problem(
@@ -62,7 +60,9 @@ pub(super) fn check_problem(
             Ok::<_, Error>(parts.into_iter().map(|part| vec![part]).collect())
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let jacobian = by_variables(&gradients, x.len());
+        // For each variable the derivative of each term, which is one number.
+        let of_variable = |i: usize| gradients.iter().map(|gradient| vec![gradient[i]]).collect();
+        let jacobian: Vec<Vec<Vec<f64>>> = (0..x.len()).map(of_variable).collect();
         let mut checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings)?;
         settle_small_terms(&mut checked.rows, names.len(), settings.tolerance);
         all.rows.extend(checked.rows);
@@ -98,7 +98,7 @@ fn gradients_of_terms(
     x: &[f64],
 ) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
     if let Some(problem) = problem.as_trajectory() {
-        let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient(x)?.1);
+        let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient_at(x)?.1);
         return in_parallel(&file.objective.separate_terms(), one).into_iter().collect();
     }
     let Some(ensemble) = &file.ensemble else { return Ok(Vec::new()) };
@@ -120,10 +120,6 @@ fn gradients_of_terms(
         gradients.push((0..x.len()).map(|i| if i + 1 == x.len() { by_end } else { 0.0 }).collect());
     }
     Ok(gradients)
-}
-
-fn by_variables(gradients: &[Vec<f64>], count: usize) -> TermJacobian {
-    (0..count).map(|i| gradients.iter().map(|gradient| vec![gradient[i]]).collect()).collect()
 }
 
 /// The gradient of the whole cost in the ways that optimizers make it; of commands alone also by the Jacobian of the

@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         next_command: next_command(&optimum, arguments),
         optimum,
     };
-    let motion = problem.motion_under(&report.optimum.variables).map_err(|error| failed(&file, error))?;
+    let motion = problem.motion_of(0, &report.optimum.variables).map_err(|error| failed(&file, error))?;
     print_motion_warnings(&motion.warnings);
     if let Some(warning) = lets_go(&file, &report) {
         super::print_warnings(&[warning]);
@@ -239,9 +239,8 @@ fn outcome(ensemble: &ProblemEnsemble, x: &[f64]) -> Outcome {
 
 /// What the constraints of a file came to in the last of the rounds.
 fn constraint_parts(file: &ProblemFile, rounds: &[ConstraintRound]) -> Vec<ConstraintPart> {
-    let states = rounds.last().map(|round| round.constraints.as_slice()).unwrap_or_default();
-    let names = file.constraint_names.iter().zip(file.constraints.constraints());
-    let parts = names.zip(states);
+    let states = rounds.last().into_iter().flat_map(|round| &round.constraints);
+    let parts = file.constraint_names.iter().zip(file.constraints.constraints()).zip(states);
     let part = |((name, constraint), state): ((&String, &Constraint), &ConstraintState)| ConstraintPart {
         name: name.clone(),
         tolerance: constraint.tolerance,
@@ -260,7 +259,7 @@ fn optimize(
     digest: &str,
     arguments: &OptimizeArguments,
 ) -> Result<(Vec<StartReport>, Found), Error> {
-    let starts = file.all_starts();
+    let starts = file.all_starts(problem.shared_variables());
     let bars = several();
     let one = |(k, start): (usize, &Vec<f64>)| {
         let progress = Some(among_bars(file.settings.max_iterations, &bars));
@@ -314,11 +313,11 @@ fn optimize(
 }
 
 fn start_report(result: &Result<Found, isobar::argmin::core::Error>) -> StartReport {
-    match result {
-        Ok((TrajectoryOptimum { cost, iterations, termination, .. }, _)) => {
-            StartReport { cost: Some(*cost), iterations: Some(*iterations), termination: termination.clone() }
-        }
-        Err(error) => StartReport { cost: None, iterations: None, termination: error.to_string() },
+    let found = result.as_ref().map(|(optimum, _)| optimum);
+    StartReport {
+        cost: found.ok().map(|optimum| optimum.cost),
+        iterations: found.ok().map(|optimum| optimum.iterations),
+        termination: found.map_or_else(ToString::to_string, |optimum| optimum.termination.clone()),
     }
 }
 
@@ -336,20 +335,16 @@ pub(super) fn failed(file: &ProblemFile, error: isobar::argmin::core::Error) -> 
     }
 }
 
-/// Checks that the folder has no results yet, unless the call says what becomes of them.
+/// Checks that the folder has no results yet, which took long to compute, unless the call says what becomes of them.
 fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
-    match arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force) {
-        Some(folder) => check_no_results(folder),
-        None => Ok(()),
-    }
-}
-
-/// Checks that a folder has no results yet, which took long to compute.
-fn check_no_results(folder: &Path) -> Result<(), Error> {
-    match ["result.json", "checkpoint.json"].into_iter().find(|name| folder.join(name).exists()) {
-        Some(name) => Err(Error::Usage(format!(
-            "{}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them",
-            folder.display()
+    let folder = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force);
+    let has = |folder: &Path| {
+        let mut names = ["result.json", "checkpoint.json"].into_iter();
+        names.find(|name| folder.join(name).exists())
+    };
+    match folder.and_then(|folder| Some((folder.display(), has(folder)?))) {
+        Some((folder, name)) => Err(Error::Usage(format!(
+            "{folder}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them"
         ))),
         None => Ok(()),
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::optimize::{failed, remove};
@@ -17,7 +17,7 @@ use isobar::optimize::trajectory::{
 use isobar::rollout::Trajectory;
 
 /// One term of the cost.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CostPart {
     pub name: String,
     pub start: f64,
@@ -25,7 +25,7 @@ pub(super) struct CostPart {
 }
 
 /// A constraint at the end.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ConstraintPart {
     pub name: String,
     /// The violation that is allowed.
@@ -35,7 +35,7 @@ pub(super) struct ConstraintPart {
 }
 
 /// How one of several starts ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StartReport {
     pub cost: Option<f64>,
     pub iterations: Option<u64>,
@@ -44,7 +44,7 @@ pub(super) struct StartReport {
 }
 
 /// A parameter that was optimized.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ParameterReport {
     pub name: String,
     pub start: f64,
@@ -52,7 +52,7 @@ pub(super) struct ParameterReport {
 }
 
 /// How the members of the test fared.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Outcome {
     /// Those that succeeded, where the file says what a success is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub(super) struct Outcome {
 }
 
 /// The members of the test, before and after.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TestReport {
     pub members: usize,
     pub start: Outcome,
@@ -72,7 +72,7 @@ pub(super) struct TestReport {
 }
 
 /// The result, as printed. What belongs to an ensemble, to constraints or to several starts is left out of others.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct OptimizeReport {
     /// What tells the problem from others.
     pub problem: String,
@@ -86,13 +86,13 @@ pub(super) struct OptimizeReport {
     /// All else that was optimized, of an ensemble.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Vec<ParameterReport>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub constraints: Vec<ConstraintPart>,
     /// The rounds of multipliers and penalties of the constraints.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub rounds: Vec<ConstraintRound>,
     /// Every start, where there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub starts: Vec<StartReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<TestReport>,

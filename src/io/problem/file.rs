@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::io::digest::Digest;
 use crate::io::document::Document;
@@ -15,9 +17,9 @@ use crate::io::problem::controls::{
 };
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::end_time::latest_end;
-use crate::io::problem::ensemble::{Nominal, ProblemEnsemble, ensemble, is_ensemble};
+use crate::io::problem::ensemble::{ProblemEnsemble, ensemble, is_ensemble};
 use crate::io::problem::memory::check_memory;
-use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
+use crate::io::problem::schema::{OptimizerTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
@@ -25,6 +27,7 @@ use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
 use crate::optimize::checkpoint::ProblemCheckpoints;
 use crate::optimize::constraints::Constraints;
+use crate::optimize::ensemble::SharedVariables;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
@@ -36,14 +39,17 @@ use crate::optimize::trajectory::{
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
-/// Starts beside the one of the file, normally distributed around it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Several starts: the start of the file, and others normally distributed around it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ScatteredStarts {
-    /// Number of starts, that of the file included.
+    /// The number of starts, including that of the file.
     pub count: usize,
     /// Standard deviation, in the scale of each variable; of its logarithm where that is the variable.
     pub spread: f64,
     /// Seed of the random numbers.
+    #[serde(default)]
     pub seed: u64,
 }
 
@@ -107,10 +113,7 @@ impl ProblemFile {
         let warnings = warnings.map(|p| format!("warning: {}", document.located(p))).collect::<Vec<_>>();
         file.scene.warnings.extend(warnings);
         if is_ensemble(&table, &file.scene) {
-            let ProblemFile { scene, simulation, until, knots, controls, start, objective, .. } = &file;
-            let (simulation, until) = (*simulation, *until);
-            let nominal = Nominal { scene, simulation, until, knots, controls, start, objective };
-            file.ensemble = Some(ensemble(path, &document, &table, &nominal)?);
+            file.ensemble = Some(ensemble(path, &document, &table, &file)?);
         }
         Ok(file)
     }
@@ -196,28 +199,23 @@ impl ProblemFile {
         self.starts.map_or(1, |starts| starts.count)
     }
 
-    /// Values of all variables to start from: those of the file, then scattered ones within bounds. The logarithm of a
-    /// number is scattered where it is the variable.
-    pub fn all_starts(&self) -> Vec<Vec<f64>> {
+    /// Values to start from, of the variables of [`Self::optimized`]: those of the file, then scattered ones within
+    /// bounds. The logarithm of a number is scattered where it is the variable.
+    pub fn all_starts(&self, variables: &SharedVariables) -> Vec<Vec<f64>> {
         let start = self.whole_start();
         let Some(ScatteredStarts { count, spread, seed }) = self.starts else {
             return vec![start.to_vec()];
         };
-        let at_knots = self.controls.iter().cycle().take(self.start.len());
-        let numbers = self.ensemble.iter().flat_map(|ensemble| ensemble.task.variables.numbers());
-        let numbers = numbers.map(|(_, range, log)| (range, log));
-        let ranges: Vec<(&ControlRange, bool)> =
-            at_knots.map(|control| (&control.range, false)).chain(numbers).collect();
-        let scattered = |value: f64, log: bool| if log { value.ln() } else { value };
-        let of = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
-            ranges.iter().map(|&(range, log)| scattered(of(range), log)).collect()
+        let of = |value: &dyn Fn(usize, &ControlRange) -> f64| -> Vec<f64> {
+            let ranges = variables.ranges().enumerate();
+            ranges.map(|(i, (range, log))| if log { value(i, range).ln() } else { value(i, range) }).collect()
         };
-        let center: Vec<f64> = start.iter().zip(&ranges).map(|(x, (_, log))| scattered(*x, *log)).collect();
-        let scales = ranges.iter().map(|&(range, log)| if log { 1.0 } else { range.scale });
+        let scales = variables.ranges().map(|(range, log)| if log { 1.0 } else { range.scale });
         let deviations: Vec<f64> = scales.map(|scale| spread * scale).collect();
-        let bounds = (&of(|range| range.lower)[..], &of(|range| range.upper)[..]);
-        let mut starts = scattered_starts(&center, &deviations, bounds, count, seed);
-        for (x, &(range, log)) in starts.iter_mut().flat_map(|start| start.iter_mut().zip(&ranges)) {
+        let (lower, upper) = (of(&|_, range| range.lower), of(&|_, range| range.upper));
+        let mut starts = scattered_starts(&of(&|i, _| start[i]), &deviations, (&lower, &upper), count, seed);
+        for (x, (range, log)) in starts.iter_mut().flat_map(|start| start.iter_mut().zip(variables.ranges()))
+        {
             if log {
                 *x = x.exp().max(range.lower).min(range.upper);
             }
@@ -262,22 +260,23 @@ impl ProblemFile {
         let dimension = self.controls.len();
         let stretch = self.end(values) / self.until;
         let at_knots = values.iter().take(self.start.len());
+        let interpolation = match self.knots.interpolation() {
+            KnotInterpolation::ZeroOrderHold => "hold",
+            KnotInterpolation::Linear => "linear",
+            KnotInterpolation::Cubic => "cubic",
+        };
         let of = |(i, control): (usize, &OptimizedControl)| OptimizedCommand {
             actuator: control.name.clone(),
             times: self.knots.times().iter().map(|time| time * stretch).collect(),
             values: at_knots.clone().skip(i).step_by(dimension).copied().collect(),
-            interpolation: match self.knots.interpolation() {
-                KnotInterpolation::ZeroOrderHold => "hold",
-                KnotInterpolation::Linear => "linear",
-                KnotInterpolation::Cubic => "cubic",
-            },
+            interpolation: interpolation.to_owned(),
         };
         self.controls.iter().enumerate().map(of).collect()
     }
 }
 
 /// A command over time that was found, as the `command` of a scene's actuator.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptimizedCommand {
     /// Name of the actuator.
     pub actuator: String,
@@ -286,7 +285,7 @@ pub struct OptimizedCommand {
     /// The values there.
     pub values: Vec<f64>,
     /// The interpolation between the knots.
-    pub interpolation: &'static str,
+    pub interpolation: String,
 }
 
 /// What to say of starts beyond their bounds.
@@ -455,12 +454,11 @@ fn optimizer(
             }
         }
     };
-    let starts = t.starts.map(|StartsTable { count: number_of, spread, seed }| {
+    if let Some(starts) = &t.starts {
         let field = table.key("starts");
-        let count = count(number_of, 1, field.key("count"))?;
-        let spread = number(spread, Range::Positive, &field.key("spread"))?;
-        Ok(ScatteredStarts { count, spread, seed })
-    });
+        count(starts.count, 1, field.key("count"))?;
+        number(starts.spread, Range::Positive, &field.key("spread"))?;
+    }
     if let Some(smoothing) = &t.smoothing {
         let field = table.key("smoothing");
         if method != TrajectoryMethod::Lbfgs {
@@ -470,5 +468,5 @@ fn optimizer(
         number(smoothing.deviation, Range::Positive, &field.key("deviation"))?;
         count(smoothing.pairs, 2, field.key("pairs"))?;
     }
-    Ok((settings, starts.transpose()?, t.smoothing))
+    Ok((settings, t.starts, t.smoothing))
 }

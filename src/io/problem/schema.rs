@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::io::problem::ensemble_schema::{EnsembleTable, NumberTable, VaryTable};
+use crate::io::problem::file::ScatteredStarts;
 use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::scene::quantity_schema::{BodyPairTable, CoordinateTable, OrientationTable, SeenBodyTable};
 use crate::io::scene::quantity_tables::{ANGULAR_VELOCITY, Of, POSITION, VELOCITY};
@@ -345,23 +346,9 @@ pub(in crate::io) struct OptimizerTable {
     pub initial_damping: Option<f64>,
     /// Several starts. The best result is kept.
     #[cfg_attr(test, schemars(extend("x-default" = "one")))]
-    pub starts: Option<StartsTable>,
+    pub starts: Option<ScatteredStarts>,
     /// Smooths the cost over random perturbations. For `lbfgs` only, the method of ensembles. Commands are perturbed beyond
     /// their bounds, all else within them.
     #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub smoothing: Option<SmoothingSettings>,
-}
-
-/// Several starts: the start of the file, and others normally distributed around it.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct StartsTable {
-    /// The number of starts, including that of the file.
-    pub count: usize,
-    /// Standard deviation, in the scale of each variable; of its logarithm where that is the variable.
-    pub spread: f64,
-    /// Seed of the random numbers.
-    #[serde(default)]
-    pub seed: u64,
 }

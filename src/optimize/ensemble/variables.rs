@@ -46,33 +46,8 @@ impl SharedVariables {
     /// Variables of all kinds.
     ///
     /// # Errors
-    /// When there is none, or a range makes no sense.
+    /// When there is none, a range makes no sense, or commands at knots have no derivative with respect to the end.
     pub fn new(
-        knots: Option<KnotVariables>,
-        tuned: Vec<TunedParameter>,
-        design: Vec<DesignVariable>,
-    ) -> Result<Self, ProblemError> {
-        let all = Self::of(knots, tuned, design, None)?;
-        match all.count() {
-            0 => Err(ProblemError::NoControls),
-            _ => Ok(all),
-        }
-    }
-
-    /// Variables of all kinds, with the end of the motions among them. There may be no others.
-    ///
-    /// # Errors
-    /// When a range makes no sense, or commands at knots have no derivative with respect to the end.
-    pub fn with_free_end(
-        knots: Option<KnotVariables>,
-        tuned: Vec<TunedParameter>,
-        design: Vec<DesignVariable>,
-        end: FreeEnd,
-    ) -> Result<Self, ProblemError> {
-        Self::of(knots, tuned, design, Some(end))
-    }
-
-    fn of(
         knots: Option<KnotVariables>,
         tuned: Vec<TunedParameter>,
         design: Vec<DesignVariable>,
@@ -95,19 +70,14 @@ impl SharedVariables {
             check_log(&variable.name, &variable.range, variable.log)?;
         }
         let mut all = Self { knots, tuned, design, end, lower: Vec::new(), upper: Vec::new() };
-        all.lower = all.of_ranges(|range| range.lower);
-        all.upper = all.of_ranges(|range| range.upper);
-        Ok(all)
-    }
-
-    fn of_ranges(&self, of: fn(&ControlRange) -> f64) -> Vec<f64> {
-        let mut values: Vec<f64> = Vec::new();
-        if let Some(knots) = &self.knots {
-            (0..knots.map.knots())
-                .for_each(|_| values.extend(knots.optimized.iter().map(|(_, range)| of(range))));
+        if all.count() == 0 {
+            return Err(ProblemError::NoControls);
         }
-        values.extend(self.numbers().map(|(_, range, _)| of(range)));
-        self.from_values(&values)
+        let bound = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
+            all.from_values(&all.ranges().map(|(range, _)| of(range)).collect::<Vec<f64>>())
+        };
+        (all.lower, all.upper) = (bound(|range| range.lower), bound(|range| range.upper));
+        Ok(all)
     }
 
     /// All that is not at knots, in the order of the variables: names, ranges, and whether the variable is the logarithm.
@@ -116,6 +86,13 @@ impl SharedVariables {
         tuned
             .chain(self.design.iter().map(|variable| (variable.name.as_str(), &variable.range, variable.log)))
             .chain(self.end.iter().map(|end| ("end_time", &end.range, false)))
+    }
+
+    /// The range of each variable, and whether it is the logarithm.
+    pub fn ranges(&self) -> impl Iterator<Item = (&ControlRange, bool)> {
+        let row = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| (range, false));
+        let at_knots = row.cycle().take(self.knot_values());
+        at_knots.chain(self.numbers().map(|(_, range, log)| (range, log)))
     }
 
     /// Number of values at knots.
@@ -189,14 +166,11 @@ impl SharedVariables {
     /// When there is not one for each.
     pub fn from_values(&self, values: &[f64]) -> Vec<f64> {
         assert_eq!(values.len(), self.count(), "one value for each variable");
-        let (at_knots, numbers) = values.split_at(self.knot_values());
-        let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
-        let at_knots = at_knots.iter().zip(ranges).map(|(value, range)| value / range.scale);
-        let of = |((_, range, log), &value): ((&str, &ControlRange, bool), &f64)| match log {
+        let of = |(value, (range, log)): (&f64, (&ControlRange, bool))| match log {
             true => value.ln(),
             false => value / range.scale,
         };
-        at_knots.chain(self.numbers().zip(numbers).map(of)).collect()
+        values.iter().zip(self.ranges()).map(of).collect()
     }
 
     /// The values in their units, within bounds where the variables are.
@@ -205,26 +179,18 @@ impl SharedVariables {
     /// When there is not one variable for each.
     pub fn values(&self, x: &[f64]) -> Vec<f64> {
         assert_eq!(x.len(), self.count(), "all variables");
-        let (at_knots, numbers) = x.split_at(self.knot_values());
-        let first = at_knots.len();
-        let numbers = numbers.iter().zip(self.numbers()).enumerate().map(|(i, (x, (_, range, log)))| {
+        self.first_values(x).collect()
+    }
+
+    /// The same of the first variables.
+    pub(in crate::optimize) fn first_values(&self, x: &[f64]) -> impl Iterator<Item = f64> {
+        let bounds = self.lower.iter().zip(&self.upper);
+        x.iter().zip(self.ranges().zip(bounds)).map(|(&x, ((range, log), (&lower, &upper)))| {
             let value = if log { x.exp() } else { x * range.scale };
-            self.bounded(first + i, *x, value, range)
-        });
-        self.values_at_knots(at_knots).chain(numbers).collect()
-    }
-
-    /// The values at the first knots in their units, within bounds where the variables are.
-    pub(in crate::optimize) fn values_at_knots(&self, x: &[f64]) -> impl Iterator<Item = f64> {
-        let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
-        let values = x.iter().zip(ranges).enumerate();
-        values.map(|(i, (x, range))| self.bounded(i, *x, x * range.scale, range))
-    }
-
-    /// The value of a variable, which rounding must not take out of the bounds.
-    fn bounded(&self, index: usize, x: f64, value: f64, range: &ControlRange) -> f64 {
-        let value = if x >= self.lower[index] { value.max(range.lower) } else { value };
-        if x <= self.upper[index] { value.min(range.upper) } else { value }
+            // Rounding must not leave the bounds.
+            let value = if x >= lower { value.max(range.lower) } else { value };
+            if x <= upper { value.min(range.upper) } else { value }
+        })
     }
 
     /// Puts values into the control values of every step, by the map of an end of the motions where there is one.
@@ -280,18 +246,16 @@ impl SharedVariables {
                     .zip(optimized)
                     .for_each(|(by, (index, _))| *by = row[*index]);
             }
-            let scales = optimized.iter().map(|(_, range)| range.scale).cycle();
-            let by_values = map_at(map, ending).vjp(&by_rows);
-            gradient.extend(by_values.iter().zip(scales).map(|(by, scale)| by * scale));
+            gradient.extend(map_at(map, ending).vjp(&by_rows));
             if let (Some(by_end), Some(ending)) = (&mut by_end, ending) {
                 *by_end += ending.through_controls(&values[..map.variables()], &by_rows);
             }
         }
-        let by_numbers = self.tuned.iter().map(|t| by_parameters[t.index]);
-        let by_numbers = by_numbers.chain(by_design.iter().copied()).chain(by_end);
-        let slopes = self.numbers().zip(&values[self.knot_values()..]);
-        let slopes = slopes.map(|((_, range, log), value)| if log { *value } else { range.scale });
-        gradient.extend(by_numbers.zip(slopes).map(|(by, slope)| by * slope));
+        gradient.extend(self.tuned.iter().map(|t| by_parameters[t.index]));
+        gradient.extend(by_design.iter().copied().chain(by_end));
+        for (by, ((range, log), value)) in gradient.iter_mut().zip(self.ranges().zip(values)) {
+            *by *= if log { *value } else { range.scale };
+        }
         gradient
     }
 }

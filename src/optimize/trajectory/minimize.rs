@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use argmin::core::observers::ObserverMode;
-use argmin::core::{CostFunction, Error, Executor, Gradient, IterState, Solver};
+use argmin::core::{CostFunction, Error, Gradient, Solver};
 use nalgebra::DMatrix;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::evaluations::Evaluations;
 use super::history::{History, TrajectoryIteration, taken};
@@ -21,13 +20,13 @@ use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
-use crate::optimize::solver::{Convergence, Ended, run};
+use crate::optimize::solver::{Convergence, Ended, SolverState, run};
 use crate::optimize::surroundings::Surroundings;
 use crate::optimize::termination::Termination;
 use crate::parallel::in_parallel;
 
 /// The result of a trajectory optimization.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptimum {
     /// The method.
     pub method: TrajectoryMethod,
@@ -103,36 +102,20 @@ impl<'p> Run<'p> {
     ) -> Result<Ended, Error>
     where
         O: CostFunction<Param = Vec<f64>, Output = f64>,
-        S: Solver<O, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>>
-            + Serialize
-            + DeserializeOwned
-            + Clone
-            + Resumable,
+        S: Solver<O, SolverState<J, R>> + Serialize + DeserializeOwned + Clone + Resumable,
         J: Clone + 'static,
         R: Clone + 'static,
     {
-        let (lower, upper) = self.problem.bounds();
-        let mut checkpoint = checkpoints.map(|checkpoints| RunCheckpoint {
-            store: checkpoints.store,
-            method: self.saved_as.to_owned(),
-            problem: checkpoints.problem,
-            lower: lower.to_vec(),
-            upper: upper.to_vec(),
-            cost: None,
-            max_iterations: self.max_iterations,
-            counter: Arc::clone(&self.history.counter),
-            iterations: Arc::clone(&self.history.iterations),
+        let (max_iterations, bounds) = (self.max_iterations, self.problem.bounds());
+        let mut checkpoint = checkpoints.map(|kept| {
+            let bounds = (bounds.0.to_vec(), bounds.1.to_vec());
+            RunCheckpoint::new(kept, self.saved_as.to_owned(), bounds, max_iterations, self.history.clone())
         });
         if let Some(checkpoint) = &mut checkpoint {
             checkpoint.evaluate::<S>(|x| problem.cost(x))?;
         }
-        let mut executor = Executor::new(problem, solver)
-            .configure(|state| state.param(self.start.clone()).max_iters(self.max_iterations))
-            .add_observer(self.history.clone(), ObserverMode::Always);
-        if let Some(checkpoint) = checkpoint {
-            executor = executor.checkpointing(checkpoint);
-        }
-        run(executor, progress.as_ref(), convergence)
+        let start = (self.start.clone(), max_iterations);
+        run((problem, solver), start, &self.history, checkpoint, progress.as_ref(), convergence)
     }
 
     /// The result; how it ended is for what is around its end to say (see [`Termination::of_run`]) where that is not known.

@@ -21,11 +21,12 @@ pub use constrained::{
 pub use control_range::ControlRange;
 pub use evaluations::{EvaluationCounter, Evaluations};
 pub(super) use history::History;
-pub use history::{Iterations, TrajectoryIteration};
+pub use history::TrajectoryIteration;
 pub use minimize::{
     TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
 };
 pub use optimized::OptimizedProblem;
+pub(super) use problem::at_moments;
 pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use receding_horizon::{Plan, RecedingHorizon};
 pub use settings::{TrajectoryMethod, TrajectorySettings};

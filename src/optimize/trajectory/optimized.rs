@@ -5,11 +5,12 @@ use std::sync::Arc;
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 
-use super::evaluations::EvaluationCounter;
+use super::evaluations::{EvaluationCounter, Evaluations};
 use super::problem::TrajectoryProblem;
 use crate::optimize::ensemble::SharedVariables;
 use crate::optimize::ilqr::{Expansion, Policy, StagedProblem};
 use crate::optimize::randomized_smoothing::SharedCost;
+use crate::parallel::in_parallel;
 use crate::rollout::{Moment, Motion};
 
 /// A problem that [`optimize_trajectory`](super::optimize_trajectory) solves: the commands of one motion, or whatever
@@ -21,21 +22,34 @@ pub trait OptimizedProblem: SharedCost {
     /// The counter of evaluations, which outlives the problem.
     fn counter(&self) -> Arc<EvaluationCounter>;
 
-    /// The costs of many points; `None` for a point that cannot be simulated.
-    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>>;
+    /// The evaluations so far.
+    fn evaluations(&self) -> Evaluations {
+        self.counter().read()
+    }
+
+    /// The costs of many points, computed on rayon's threads; `None` for a point that cannot be simulated.
+    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
+        in_parallel(points, |x| self.cost_at(x).ok())
+    }
 
     /// Does some work with the states of the motion, of an ensemble those of one of its members: at the start of every
     /// step, and at the end.
     ///
     /// # Errors
     /// When there is not one number for each variable, or the simulation fails.
+    ///
+    /// # Panics
+    /// When there is no such member.
     fn at_moments_of(&self, member: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error>;
 
-    /// The motion, of an ensemble that of its first member, with its warnings.
+    /// The motion, of an ensemble that of one of its members, with its warnings.
     ///
     /// # Errors
     /// When there is not one number for each variable.
-    fn motion_under(&self, x: &[f64]) -> Result<Motion, Error>;
+    ///
+    /// # Panics
+    /// When there is no such member.
+    fn motion_of(&self, member: usize, x: &[f64]) -> Result<Motion, Error>;
 
     /// The problem as one of commands alone, which has stages and residuals, and remembers its last motions.
     fn as_trajectory(&self) -> Option<&TrajectoryProblem<'_>> {

@@ -7,13 +7,13 @@ use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 
 use super::control_range::ControlRange;
-use super::evaluations::{EvaluationCounter, Evaluations};
+use super::evaluations::EvaluationCounter;
 use super::optimized::OptimizedProblem;
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
 use crate::optimize::ensemble::{KnotVariables, SharedVariables};
 use crate::optimize::error::ProblemError;
-use crate::parallel::in_parallel;
+use crate::optimize::randomized_smoothing::SharedCost;
 use crate::rollout::{
     self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout,
     SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
@@ -84,6 +84,36 @@ impl Motion {
 /// beside the last trial.
 const RECENT: usize = 2;
 
+/// Does some work with the states of a motion, at the start of every step and at the end: that of the last step, or
+/// another time before it with the state there.
+pub(in crate::optimize) fn at_moments<V>(
+    rollout: &Rollout<'_>,
+    Trajectory { times, states }: &Trajectory,
+    controls: &Controls,
+    end: Option<&(f64, State)>,
+    work: impl FnOnce(&[Moment]) -> V,
+) -> V {
+    let (contacts, forces) = (RefCell::default(), RefCell::default());
+    let integrator = rollout.settings.integrator;
+    let last = times.len() - 1;
+    let until = end.map_or(times[last], |(time, _)| *time);
+    let moment = |step: usize| {
+        let (ends, next) = (step == last, times.get(step + 1));
+        let length = next.map_or(0.0, |next| next - times[step]);
+        Moment {
+            step,
+            time: if ends { until } else { times[step] },
+            dt: if step + 1 == last { until - times[step] } else { length },
+            model: rollout.model,
+            state: end.filter(|_| ends).map_or(&states[step], |(_, state)| state),
+            control: if ends { &[] } else { controls.row(step) },
+            contacts: &contacts,
+            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
+        }
+    };
+    work(&(0..times.len()).map(moment).collect::<Vec<_>>())
+}
+
 impl<'a> TrajectoryProblem<'a> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
     ///
@@ -122,11 +152,10 @@ impl<'a> TrajectoryProblem<'a> {
         if optimized.is_empty() {
             return Err(ProblemError::NoControls);
         }
-        for (i, &(index, range)) in optimized.iter().enumerate() {
+        for (i, &(index, _)) in optimized.iter().enumerate() {
             if index >= expected || optimized[..i].iter().any(|(other, _)| *other == index) {
                 return Err(ProblemError::ControlPlace { index, expected });
             }
-            range.check(index)?;
         }
         let times = task.settings.step_times(task.until)?;
         if others.dimension() != expected {
@@ -138,7 +167,7 @@ impl<'a> TrajectoryProblem<'a> {
         }
         let map = knots.map(optimized.len(), &times).map_err(ProblemError::Knots)?;
         let at_knots = KnotVariables { map, optimized: optimized.to_vec() };
-        let variables = SharedVariables::new(Some(at_knots.clone()), Vec::new(), Vec::new())?;
+        let variables = SharedVariables::new(Some(at_knots.clone()), Vec::new(), Vec::new(), None)?;
         let (knots, counter, recent) = (knots.clone(), Arc::default(), Mutex::default());
         Ok(Self { task, knots, variables, at_knots, others, counter, recent })
     }
@@ -156,11 +185,6 @@ impl<'a> TrajectoryProblem<'a> {
     /// Lower and upper bounds of the variables.
     pub fn bounds(&self) -> (&[f64], &[f64]) {
         self.variables.bounds()
-    }
-
-    /// The evaluations so far.
-    pub fn evaluations(&self) -> Evaluations {
-        self.counter.read()
     }
 
     /// The variables at values of the controls at knots, in their units.
@@ -209,21 +233,7 @@ impl<'a> TrajectoryProblem<'a> {
     /// When there is not one variable for each knot and control, or the simulation fails.
     pub fn at_moments<V>(&self, x: &[f64], evaluate: impl FnOnce(&[Moment]) -> V) -> Result<V, Error> {
         let motion = self.motion(x)?;
-        let Trajectory { times, states } = &motion.trajectory;
-        let (contacts, forces) = (RefCell::default(), RefCell::default());
-        let integrator = self.task.settings.integrator;
-        let length = |step: usize| times.get(step + 1).map_or(0.0, |next| next - times[step]);
-        let moment = |step: usize| Moment {
-            step,
-            time: times[step],
-            dt: length(step),
-            model: self.task.model,
-            state: &states[step],
-            control: if step < motion.controls.steps() { motion.controls.row(step) } else { &[] },
-            contacts: &contacts,
-            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length(step), end, &forces)),
-        };
-        Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
+        Ok(at_moments(&self.rollout(&motion.controls), &motion.trajectory, &motion.controls, None, evaluate))
     }
 
     /// The motion.
@@ -236,7 +246,7 @@ impl<'a> TrajectoryProblem<'a> {
 
     /// The same problem with a counter and a memory of its own.
     pub fn separate(&self) -> Self {
-        Self { counter: Arc::default(), ..self.for_task(self.task) }
+        Self { counter: Arc::default(), ..self.for_residuals(self.task.residuals) }
     }
 
     /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
@@ -245,14 +255,8 @@ impl<'a> TrajectoryProblem<'a> {
         'a: 'b,
     {
         let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
-        self.for_task(TrajectoryTask { model, initial, settings, until, applied, residuals })
-    }
-
-    /// The same controls of another motion with as many, with a memory of its own; evaluations are counted
-    /// together.
-    pub(super) fn for_task<'b>(&self, task: TrajectoryTask<'b>) -> TrajectoryProblem<'b> {
         TrajectoryProblem {
-            task,
+            task: TrajectoryTask { model, initial, settings, until, applied, residuals },
             knots: self.knots.clone(),
             variables: self.variables.clone(),
             at_knots: self.at_knots.clone(),
@@ -260,23 +264,6 @@ impl<'a> TrajectoryProblem<'a> {
             counter: Arc::clone(&self.counter),
             recent: Mutex::default(),
         }
-    }
-
-    /// The cost, without keeping the motion: for use on several threads.
-    ///
-    /// # Errors
-    /// The errors of [`CostFunction::cost`].
-    pub fn cost_alone(&self, x: &[f64]) -> Result<f64, Error> {
-        Ok(self.simulated(x)?.cost())
-    }
-
-    /// The cost and its gradient, without keeping the motion: for use on several threads.
-    ///
-    /// # Errors
-    /// The errors of [`CostFunction::cost`] and [`Gradient::gradient`].
-    pub fn cost_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
-        let motion = self.simulated(x)?;
-        Ok((motion.cost(), self.gradient_of(&motion)?))
     }
 
     pub(super) fn knots(&self) -> &ControlKnots {
@@ -370,6 +357,18 @@ impl<'a> TrajectoryProblem<'a> {
     }
 }
 
+/// Without keeping motions: for use on several threads.
+impl SharedCost for TrajectoryProblem<'_> {
+    fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
+        Ok(self.simulated(x)?.cost())
+    }
+
+    fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+        let motion = self.simulated(x)?;
+        Ok((motion.cost(), self.gradient_of(&motion)?))
+    }
+}
+
 impl OptimizedProblem for TrajectoryProblem<'_> {
     fn shared_variables(&self) -> &SharedVariables {
         &self.variables
@@ -379,15 +378,11 @@ impl OptimizedProblem for TrajectoryProblem<'_> {
         Arc::clone(&self.counter)
     }
 
-    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        in_parallel(points, |x| self.cost_alone(x).ok())
-    }
-
     fn at_moments_of(&self, _: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
         self.at_moments(x, |moments| work(moments))
     }
 
-    fn motion_under(&self, x: &[f64]) -> Result<rollout::Motion, Error> {
+    fn motion_of(&self, _: usize, x: &[f64]) -> Result<rollout::Motion, Error> {
         Ok(rollout::Motion::of(&self.rollout(&self.controls(x)?)))
     }
 

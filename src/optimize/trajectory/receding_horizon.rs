@@ -5,6 +5,7 @@ use argmin::core::{CostFunction, Error};
 
 use super::control_range::ControlRange;
 use super::evaluations::Evaluations;
+use super::optimized::OptimizedProblem;
 use super::problem::{TrajectoryProblem, TrajectoryTask};
 use crate::multibody::State;
 use crate::optimize::error::ProblemError;

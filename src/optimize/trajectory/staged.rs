@@ -127,7 +127,7 @@ impl StagedProblem for TrajectoryProblem<'_> {
                 let range = next_stage * m..(next_stage + 1) * m;
                 let bounds = (&lower[range.clone()], &upper[range.clone()]);
                 let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
-                values.extend(self.shared_variables().values_at_knots(&changed));
+                values.extend(self.shared_variables().first_values(&changed));
                 x[range].copy_from_slice(&changed);
                 next_stage += 1;
             }

@@ -186,7 +186,8 @@ fn several_starts_of_an_ensemble_find_the_better_of_two_minima() {
     assert!(out.join("checkpoint_5.json").exists());
     let file = ProblemFile::load(folder.0.join("problem.toml")).expect("a problem");
     // The logarithm of the second number is scattered, within its bounds.
-    let starts = file.all_starts();
+    let problem = file.optimized().expect("a problem");
+    let starts = file.all_starts(problem.shared_variables());
     assert_eq!(starts[0], file.whole_start());
     assert!(starts.iter().all(|start| (0.5..=2.0).contains(&start[1])), "{starts:?}");
     assert!((1..6).all(|k| starts[k][1] != starts[k - 1][1]), "{starts:?}");
