@@ -272,7 +272,7 @@ fn what_sticks_bounds_friction_from_below() {
     let simulated = fs::read_to_string(&csv).expect("written");
     // The state that the simulation starts at is exact.
     let noisy = |(row, line): (usize, &str)| {
-        let noise = |column: usize| if (row + column) % 3 == 0 { 1.4e-3 } else { -0.7e-3 };
+        let noise = |column: usize| if (row + column).is_multiple_of(3) { 1.4e-3 } else { -0.7e-3 };
         let measured = |(column, field): (usize, &str)| match (column, field.parse::<f64>()) {
             (1..=3, Ok(x)) if row > 1 => (x + noise(column)).to_string(),
             _ => field.to_owned(),
