@@ -80,13 +80,13 @@ pub struct SmoothedValue {
 /// via local smoothing of quasi-dynamic contact models. IEEE Transactions on Robotics 39,
 /// 4691–4711.
 #[derive(Clone, Debug)]
-pub struct RandomizedSmoothing<'a, P: ?Sized> {
+pub struct RandomizedSmoothing<'a, P> {
     problem: &'a P,
     deviation: f64,
     perturbations: Vec<Vec<f64>>,
 }
 
-impl<'a, P: SharedCost + ?Sized> RandomizedSmoothing<'a, P> {
+impl<'a, P: SharedCost> RandomizedSmoothing<'a, P> {
     /// Smooths the cost of so many variables with a standard deviation σ, in the optimizer's
     /// variables, by this many pairs of samples of a seed.
     ///
@@ -156,7 +156,7 @@ fn mean_and_error(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (square / (n * (n - 1.0))).sqrt())
 }
 
-impl<P: SharedCost + ?Sized> CostFunction for RandomizedSmoothing<'_, P> {
+impl<P: SharedCost> CostFunction for RandomizedSmoothing<'_, P> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -166,7 +166,7 @@ impl<P: SharedCost + ?Sized> CostFunction for RandomizedSmoothing<'_, P> {
     }
 }
 
-impl<P: SharedCost + ?Sized> Gradient for RandomizedSmoothing<'_, P> {
+impl<P: SharedCost> Gradient for RandomizedSmoothing<'_, P> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 

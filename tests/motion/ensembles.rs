@@ -6,7 +6,7 @@ use isobar::multibody::{Model, State};
 use isobar::optimize::ensemble::{EnsembleProblem, Risk};
 use isobar::optimize::randomized_smoothing::{RandomizedSmoothing, SharedCost, SmoothingSettings};
 use isobar::optimize::trajectory::{
-    OptimizedProblem, TrajectoryMethod, TrajectorySettings, optimize_trajectory,
+    OptimizedProblem, TrajectoryMethod, TrajectorySettings, WithinBounds, optimize_trajectory,
 };
 use isobar::rollout::{
     ClosedLoop, ControlLaw, Controls, HalfSquares, Loss, Moment, Rollout, SampledController,
@@ -241,8 +241,9 @@ fn the_smoothed_cost_of_an_ensemble_has_the_gradient_of_its_differences_and_is_l
     let mut x = start(all);
     let last = x.len() - 1;
     x[last] = all.task.variables.bounds().0[last] + 1e-3;
+    let bounded = WithinBounds(&*problem);
     let SmoothingSettings { deviation, pairs, seed } = smoothing;
-    let smoothed = RandomizedSmoothing::new(&*problem, x.len(), deviation, pairs, seed).expect("fits");
+    let smoothed = RandomizedSmoothing::new(&bounded, x.len(), deviation, pairs, seed).expect("fits");
     let value = smoothed.evaluate(&x).expect("a value");
     for (i, by) in value.gradient.iter().enumerate() {
         let moved = |h: f64| {

@@ -71,17 +71,17 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         Some(_) => parts_at_start.iter().sum(),
         None => problem.cost_at(&start).map_err(|error| failed(&file, error))?,
     };
-    let digest = file.digest();
+    let (digest, starts) = (file.digest(), file.all_starts(problem.shared_variables()));
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder)
             .map_err(|source| Error::Write { path: folder.display().to_string(), source })?;
         let results = result_files(&file).iter().map(|name| folder.join(name));
-        let checkpoints = (0..file.start_count()).map(|k| checkpoint_path(folder, k));
+        let checkpoints = (0..starts.len()).map(|k| checkpoint_path(folder, k));
         let mut inputs = file.scene.files.clone();
         inputs.push(file.path.clone());
         check_outputs(&results.chain(checkpoints).collect::<Vec<_>>(), &inputs)?;
     }
-    let (starts, (optimum, rounds)) = optimize(&file, problem, &digest, arguments)?;
+    let (starts, (optimum, rounds)) = optimize(&file, (problem, &starts), &digest, arguments)?;
     let parts = parts(&file, problem, &optimum.variables)?;
     let names = file.cost_names.iter().cloned().chain(["time".to_owned()]);
     let costs = names.zip(parts_at_start.into_iter().zip(parts));
@@ -255,11 +255,10 @@ type Found = (TrajectoryOptimum, Vec<ConstraintRound>);
 /// Optimizes from every start; what became of each, where there are several, and the best result.
 fn optimize(
     file: &ProblemFile,
-    problem: &dyn OptimizedProblem,
+    (problem, starts): (&dyn OptimizedProblem, &[Vec<f64>]),
     digest: &str,
     arguments: &OptimizeArguments,
 ) -> Result<(Vec<StartReport>, Found), Error> {
-    let starts = file.all_starts(problem.shared_variables());
     let bars = several();
     let one = |(k, start): (usize, &Vec<f64>)| {
         let progress = Some(among_bars(file.settings.max_iterations, &bars));

@@ -9,7 +9,7 @@ use super::Error;
 use super::optimize::{failed, remove};
 use super::outputs::write_json;
 use super::run_folder::Run;
-use isobar::io::{OptimizedCommand, ProblemFile, policy_tables, write_atomically};
+use isobar::io::{OptimizedCommand, ProblemEnsemble, ProblemFile, policy_tables, write_atomically};
 use isobar::optimize::ensemble::SuccessRate;
 use isobar::optimize::trajectory::{
     ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryMethod, TrajectoryOptimum,
@@ -130,8 +130,8 @@ pub(super) fn write_results(
     };
     match &file.ensemble {
         None => write("commands.toml", &|out| write_commands(out, &report.commands))?,
-        Some(_) => {
-            let controllers = controllers(file, report)?;
+        Some(ensemble) => {
+            let controllers = controllers(file, ensemble, report)?;
             write("controllers.toml", &|out| out.write_all(&controllers))?;
         }
     }
@@ -154,8 +154,11 @@ pub(super) fn write_results(
 }
 
 /// The design, commands and controllers that were found, as a file of controllers.
-fn controllers(file: &ProblemFile, report: &OptimizeReport) -> Result<Vec<u8>, Error> {
-    let Some(ensemble) = &file.ensemble else { return Ok(Vec::new()) };
+fn controllers(
+    file: &ProblemFile,
+    ensemble: &ProblemEnsemble,
+    report: &OptimizeReport,
+) -> Result<Vec<u8>, Error> {
     let (variables, values) = (&ensemble.task.variables, &report.optimum.values);
     let mut parameters = ensemble.task.parameters.clone();
     variables.put_parameters(values, &mut parameters);
@@ -245,9 +248,8 @@ pub(super) fn print_report(
     if !report.constraints.is_empty() {
         print_constraints(out, report)?;
     }
-    match &report.test {
-        None => {}
-        Some(test) => print_test(out, test, width)?,
+    if let Some(test) = &report.test {
+        print_test(out, test, width)?;
     }
     if report.members.is_none() {
         print_commands(out, &report.commands)?;

@@ -194,11 +194,6 @@ impl ProblemFile {
         self.ensemble.as_ref().map_or(&self.start, |ensemble| &ensemble.start)
     }
 
-    /// Number of starts.
-    pub fn start_count(&self) -> usize {
-        self.starts.map_or(1, |starts| starts.count)
-    }
-
     /// Values to start from, of the variables of [`Self::optimized`]: those of the file, then scattered ones within
     /// bounds. The logarithm of a number is scattered where it is the variable.
     pub fn all_starts(&self, variables: &SharedVariables) -> Vec<Vec<f64>> {

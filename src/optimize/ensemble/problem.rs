@@ -253,22 +253,15 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
 }
 
 impl<C: Controller, R: TrajectoryResiduals> SharedCost for EnsembleProblem<'_, C, R> {
-    /// Numbers beyond their bounds count as those at them: there may be no such model, controller or motion.
     fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
-        self.task.variables.check_count(x.len())?;
-        let x = &self.task.variables.within(x);
         let costs = self.member_costs(x).into_iter().collect::<Result<Vec<f64>, Error>>()?;
         Ok(self.task.risk.evaluate(&costs).0 + self.cost_of_time(x)[0])
     }
 
     fn cost_and_gradient_at(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
-        self.task.variables.check_count(x.len())?;
-        let within = &self.task.variables.within(x);
-        let (cost, mut gradient) = self.cost_and_gradient_of_members(within)?;
-        let [of_time, by_end] = self.cost_of_time(within);
+        let (cost, mut gradient) = self.cost_and_gradient_of_members(x)?;
+        let [of_time, by_end] = self.cost_of_time(x);
         gradient.last_mut().into_iter().for_each(|by| *by += by_end);
-        let moved = gradient.iter_mut().zip(within.iter().zip(x)).filter(|(_, (within, x))| within != x);
-        moved.for_each(|(by, _)| *by = 0.0);
         Ok((cost + of_time, gradient))
     }
 }

@@ -152,7 +152,7 @@ impl SharedVariables {
     ///
     /// # Panics
     /// When there is not one variable for each.
-    pub(super) fn within(&self, x: &[f64]) -> Vec<f64> {
+    pub(in crate::optimize) fn within(&self, x: &[f64]) -> Vec<f64> {
         let moved = |i: usize| match i < self.knot_values() {
             true => x[i],
             false => x[i].max(self.lower[i]).min(self.upper[i]),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evaluations::Evaluations;
 use super::history::{History, TrajectoryIteration, taken};
-use super::optimized::OptimizedProblem;
+use super::optimized::{OptimizedProblem, WithinBounds};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
 use crate::optimize::automatic::Automatic;
@@ -32,9 +32,9 @@ pub struct TrajectoryOptimum {
     pub method: TrajectoryMethod,
     /// The optimizer's variables.
     pub variables: Vec<f64>,
-    /// Values of the controls at knots, in their units, knot after knot.
+    /// Values of the variables in their units: those of controls at knots, knot after knot, then all others.
     pub values: Vec<f64>,
-    /// The cost ½‖r‖².
+    /// The cost.
     pub cost: f64,
     /// Iterations made, those before an interruption included.
     pub iterations: u64,
@@ -256,7 +256,7 @@ pub fn optimize_trajectory(
 }
 
 /// Optimizes the mean of a problem's cost over perturbations of its variables (see
-/// [`RandomizedSmoothing`]), by [`Lbfgsb`]; otherwise as [`optimize_trajectory`]. The costs of the
+/// [`RandomizedSmoothing`] and [`WithinBounds`]), by [`Lbfgsb`]; otherwise as [`optimize_trajectory`]. The costs of the
 /// iterations are those means; the cost of the result is the cost itself.
 ///
 /// # Errors
@@ -275,7 +275,8 @@ pub fn optimize_smoothed_trajectory(
         return Err(ProblemError::Smoothed { method: run.method.name() }.into());
     }
     let SmoothingSettings { deviation, pairs, seed } = *smoothing;
-    let smoothed = RandomizedSmoothing::new(problem, run.start.len(), deviation, pairs, seed)?;
+    let perturbed = WithinBounds(problem);
+    let smoothed = RandomizedSmoothing::new(&perturbed, run.start.len(), deviation, pairs, seed)?;
     let convergence = Lbfgsb::convergence;
     let ended = run.solve::<_, _, (), ()>(smoothed, run.lbfgs()?, checkpoints, progress, convergence)?;
     // Of a mean over perturbations, what is around tells nothing.

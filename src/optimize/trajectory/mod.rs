@@ -25,7 +25,7 @@ pub use history::TrajectoryIteration;
 pub use minimize::{
     TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
 };
-pub use optimized::OptimizedProblem;
+pub use optimized::{OptimizedProblem, WithinBounds};
 pub(super) use problem::at_moments;
 pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use receding_horizon::{Plan, RecedingHorizon};

@@ -57,6 +57,24 @@ pub trait OptimizedProblem: SharedCost {
     }
 }
 
+/// A problem at perturbed variables: all but those at knots stay within their bounds, since there may be no model, controller
+/// or motion beyond them.
+pub struct WithinBounds<'p>(pub &'p dyn OptimizedProblem);
+
+impl SharedCost for WithinBounds<'_> {
+    fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
+        self.0.cost_at(&self.0.shared_variables().within(x))
+    }
+
+    fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+        let within = self.0.shared_variables().within(x);
+        let (cost, mut gradient) = self.0.cost_and_gradient_at(&within)?;
+        let moved = gradient.iter_mut().zip(within.iter().zip(x)).filter(|(_, (within, x))| within != x);
+        moved.for_each(|(by, _)| *by = 0.0);
+        Ok((cost, gradient))
+    }
+}
+
 /// A problem by reference, as solvers take it.
 type Borrowed<'p> = &'p (dyn OptimizedProblem + 'p);
 
