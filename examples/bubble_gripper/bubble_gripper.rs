@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use film::Look;
 use isobar::io::ProblemFile;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::rollout::Trajectory;
 use isobar_report::Recorder;
 
@@ -80,7 +81,7 @@ impl Lift {
         let forces: Vec<f64> = (0..trajectory.times.len() - 1).map(|i| controls.row(i)[squeeze]).collect();
         let mean = |forces: &[f64]| forces.iter().sum::<f64>() / forces.len() as f64;
         let squeeze = [mean(&forces[begun..]), mean(&forces)];
-        let cost = problem.cost_alone(&x)?;
+        let cost = problem.cost_at(&x)?;
         Ok(Self { trajectory, rise: last[0] - first[0], slip, squeeze, cost })
     }
 

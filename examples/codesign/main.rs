@@ -9,8 +9,8 @@
 mod grasp_trials;
 
 use grasp_trials::{Failure, Grasp, ensemble, load, optimize, print_parameters, row, tried};
-use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables, optimize_ensemble};
-use isobar::optimize::trajectory::TrajectoryOptimum;
+use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables};
+use isobar::optimize::trajectory::{TrajectoryOptimum, optimize_trajectory};
 
 const GRASP: Grasp = Grasp { lift: 0.4, squeeze: 2 };
 
@@ -53,7 +53,7 @@ fn main() -> Result<(), Failure> {
         let problem = EnsembleProblem::new(&task, &all.training);
         let mut start = best.values.clone();
         start[first..].copy_from_slice(&[modulus, scale]);
-        let found = optimize_ensemble(&problem, &start, &file.settings, None, None)?;
+        let found = optimize_trajectory(&problem, &start, &file.settings, None, None)?;
         tell(name, &task, &found)?;
     }
     Ok(())
@@ -66,6 +66,7 @@ fn held(task: &EnsembleTask, design: [f64; 2]) -> Result<EnsembleTask, Failure> 
     for (variable, value) in of_design.iter_mut().zip(design) {
         (variable.range.lower, variable.range.upper) = (value, value);
     }
-    let variables = SharedVariables::new(variables.knots().cloned(), variables.tuned().to_vec(), of_design)?;
+    let variables =
+        SharedVariables::new(variables.knots().cloned(), variables.tuned().to_vec(), of_design, None)?;
     Ok(EnsembleTask { variables, ..task.clone() })
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use argmin::core::{CostFunction, Error, Executor};
 use argmin::solver::neldermead::NelderMead;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::TrajectoryProblem;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::{Rng, SeedableRng};
@@ -34,7 +35,7 @@ impl<'p, 'a> Recorded<'p, 'a> {
         let inside: Vec<f64> = x.iter().zip(lower).zip(upper).map(|((x, l), u)| x.clamp(*l, *u)).collect();
         let outside: f64 = x.iter().zip(&inside).map(|(a, b)| (a - b).powi(2)).sum();
         // A motion that cannot be simulated is as bad as can be.
-        let cost = self.problem.cost_alone(&inside).unwrap_or(f64::INFINITY);
+        let cost = self.problem.cost_at(&inside).unwrap_or(f64::INFINITY);
         let mut history = self.history.lock().expect("no evaluation panics");
         let best = history.last().copied().unwrap_or(f64::INFINITY).min(cost);
         history.push(best);

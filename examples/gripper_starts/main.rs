@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use grippers::{Gripper, RISE, grippers};
 use isobar::io::ProblemFile;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings, optimize_trajectory};
 
 /// Part of the way that the object must have been lifted by at the end.
@@ -88,5 +89,5 @@ fn motion(file: &ProblemFile, values: &[f64]) -> Result<(f64, f64), Box<dyn Erro
     let x = problem.variables(values)?;
     let trajectory = problem.trajectory(&x)?;
     let height = |k: usize| trajectory.states[k].bodies[0].position.z;
-    Ok((problem.cost_alone(&x)?, (height(trajectory.states.len() - 1) - height(0)) / RISE))
+    Ok((problem.cost_at(&x)?, (height(trajectory.states.len() - 1) - height(0)) / RISE))
 }

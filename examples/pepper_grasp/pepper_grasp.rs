@@ -22,9 +22,10 @@ mod grasp_trials;
 #[path = "../support/normal.rs"]
 mod normal;
 
+use isobar::optimize::randomized_smoothing::SharedCost;
+use isobar::optimize::trajectory::OptimizedProblem;
 use std::time::Instant;
 
-use isobar::argmin::core::{CostFunction, Gradient};
 use isobar_report::Recorder;
 use rayon::prelude::*;
 
@@ -98,7 +99,7 @@ fn try_start(file: &str) -> Result<(), Failure> {
     let file = load(FOLDER, file)?;
     let all = ensemble(&file)?;
     let start = all.task.variables.from_values(&all.start);
-    println!("cost of the ensemble {:.4}", all.problem().cost(&start)?);
+    println!("cost of the ensemble {:.4}", all.problem().cost_at(&start)?);
     head(&[""]);
     row("as it is", &tried(&all.test_problem(), &all.success, &start, GRASP));
     Ok(())
@@ -154,7 +155,7 @@ fn film_strip(file: &str, path: &str) -> Result<(), Failure> {
     let file = load(FOLDER, file)?;
     let all = ensemble(&file)?;
     let start = all.task.variables.from_values(&all.start);
-    let motion = all.test_problem().motion(&start, 0)?;
+    let motion = all.test_problem().motion_of(0, &start)?;
     motion.outcome?;
     let mut recorder = Recorder::new(&all.test[0].model, 0.01).without_plots();
     let trajectory = motion.trajectory;
@@ -174,7 +175,7 @@ fn search(file: &str, seeds: u64, generations: usize) -> Result<(), Failure> {
     let cost = |x: &Vec<f64>| {
         let inside = bounded(x);
         let outside: f64 = x.iter().zip(&inside).map(|(a, b)| (a - b).powi(2)).sum();
-        problem.cost(&inside).map_or(f64::INFINITY, |cost| cost * (1.0 + outside))
+        problem.cost_at(&inside).map_or(f64::INFINITY, |cost| cost * (1.0 + outside))
     };
     for seed in 1..=seeds {
         let mut strategy = CmaEs::new(&start, 0.3, seed);
@@ -211,7 +212,7 @@ fn members(file: &str) -> Result<(), Failure> {
     for threads in [1, 2, 1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let (begun, used) = (Instant::now(), processor_time());
-        pool.install(|| problem.gradient(&x))?;
+        pool.install(|| problem.cost_and_gradient_at(&x))?;
         let (seconds, used) = (begun.elapsed().as_secs_f64(), processor_time() - used);
         println!("| {threads} | {seconds:.2} | {used:.2} |");
     }

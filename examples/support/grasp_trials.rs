@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use isobar::io::{ProblemEnsemble, ProblemFile};
-use isobar::optimize::ensemble::{EnsembleProblem, SuccessRate, optimize_ensemble, success_rate};
+use isobar::optimize::ensemble::{EnsembleProblem, SuccessRate, success_rate};
 use isobar::optimize::objective::Objective;
-use isobar::optimize::trajectory::TrajectoryOptimum;
+use isobar::optimize::trajectory::{TrajectoryOptimum, optimize_trajectory};
 use isobar::rollout::ControlLaw;
 use rayon::prelude::*;
 
@@ -85,7 +85,7 @@ pub fn processor_time() -> f64 {
 /// Optimizes the ensemble of a file from a start, and says what that took.
 pub fn optimize(file: &ProblemFile, start: &[f64]) -> Result<TrajectoryOptimum, Failure> {
     let (begun, used) = (Instant::now(), processor_time());
-    let found = optimize_ensemble(&ensemble(file)?.problem(), start, &file.settings, None, None)?;
+    let found = optimize_trajectory(&ensemble(file)?.problem(), start, &file.settings, None, None)?;
     println!(
         "{}: cost {:.4} after {} iterations, {:.0} s ({:.0} s of processor time), {} rollouts, {} gradients ({})",
         file.path.file_name().unwrap_or_default().display(),

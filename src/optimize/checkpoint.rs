@@ -13,7 +13,7 @@ use argmin::core::{Error, IterState, State};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::trajectory::{EvaluationCounter, Evaluations, Iterations, TrajectoryIteration};
+use super::trajectory::{Evaluations, History, TrajectoryIteration};
 use crate::optimize::data_error::DataError;
 pub use crate::optimize::data_error::InvalidField;
 
@@ -126,8 +126,32 @@ const FORMAT: &str = "isobar optimization 2";
 #[derive(Deserialize)]
 struct Header {
     format: String,
-    method: String,
+    method: Option<String>,
     problem: String,
+}
+
+/// What was saved, if anything was, and it has this format and belongs to this problem, and to this method where there
+/// are several.
+pub(super) fn saved<S: DeserializeOwned>(
+    store: &dyn CheckpointStore,
+    [format, problem]: [&str; 2],
+    method: Option<&str>,
+) -> Result<Option<S>, Error> {
+    let Some(text) = store.load()? else { return Ok(None) };
+    let malformed = |source| DataError::CheckpointFormat { path: store.name(), source };
+    let header: Header = serde_json::from_str(&text).map_err(malformed)?;
+    let of_method = method.map(|method| ("method", header.method.unwrap_or_default(), method));
+    for (field, found, expected) in [("format", header.format, format)]
+        .into_iter()
+        .chain(of_method)
+        .chain([("problem", header.problem, problem)])
+    {
+        if found != expected {
+            let (path, expected) = (store.name(), expected.to_owned());
+            return Err(DataError::OtherCheckpoint { path, field, found, expected }.into());
+        }
+    }
+    Ok(Some(serde_json::from_str(&text).map_err(malformed)?))
 }
 
 /// A checkpoint, in JSON.
@@ -171,50 +195,42 @@ impl<S: Resumable> Saved<S> {
 
 /// The checkpoints of one run, as argmin takes them.
 #[derive(Debug)]
-pub struct RunCheckpoint {
-    /// Where they are kept.
-    pub store: Arc<dyn CheckpointStore>,
-    /// The name of the method.
-    pub method: String,
-    /// What tells this problem from others, such as a digest of its definition.
-    pub problem: String,
-    /// Lower bounds of the variables.
-    pub lower: Vec<f64>,
-    /// Upper bounds of the variables.
-    pub upper: Vec<f64>,
+pub(super) struct RunCheckpoint {
+    kept: ProblemCheckpoints,
+    method: String,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
     /// The cost of the saved variables, as the problem has it: what a checkpoint says of it is not
     /// relied on. `None` for what the checkpoint says.
-    pub cost: Option<f64>,
-    /// Most iterations, those before an interruption included.
-    pub max_iterations: u64,
-    /// Counts evaluations; those before an interruption take the place of what it has counted.
-    pub counter: Arc<EvaluationCounter>,
-    /// What the iterations came to; when a run goes on, first those before the interruption.
-    pub iterations: Iterations,
+    cost: Option<f64>,
+    max_iterations: u64,
+    /// When a run goes on, evaluations and iterations before the interruption take the place of what is there.
+    history: History,
 }
 
 impl RunCheckpoint {
+    /// Those of a method with bounds of its variables and at most so many iterations, those before an interruption
+    /// included.
+    pub(super) fn new(
+        kept: ProblemCheckpoints,
+        method: String,
+        (lower, upper): (Vec<f64>, Vec<f64>),
+        max_iterations: u64,
+        history: History,
+    ) -> Self {
+        Self { kept, method, lower, upper, cost: None, max_iterations, history }
+    }
+
     /// The saved run, if there is one and it belongs to this one.
     fn saved<S: DeserializeOwned + Resumable>(&self) -> Result<Option<Saved<S>>, Error> {
-        let Some(text) = self.store.load()? else { return Ok(None) };
-        let checkpoint = || self.store.name();
-        let malformed = |source| DataError::CheckpointFormat { path: checkpoint(), source };
-        let header: Header = serde_json::from_str(&text).map_err(malformed)?;
-        for (field, found, expected) in [
-            ("format", header.format, FORMAT),
-            ("method", header.method, &self.method),
-            ("problem", header.problem, &self.problem),
-        ] {
-            if found != expected {
-                let (checkpoint, expected) = (checkpoint(), expected.to_owned());
-                return Err(DataError::OtherCheckpoint { path: checkpoint, field, found, expected }.into());
-            }
+        let found: Option<Saved<S>> =
+            saved(&*self.kept.store, [FORMAT, &self.kept.problem], Some(&self.method))?;
+        if let Some(saved) = &found {
+            saved
+                .check((&self.lower, &self.upper))
+                .map_err(|source| DataError::CheckpointField { path: self.kept.store.name(), source })?;
         }
-        let saved: Saved<S> = serde_json::from_str(&text).map_err(malformed)?;
-        saved
-            .check((&self.lower, &self.upper))
-            .map_err(|source| DataError::CheckpointField { path: checkpoint(), source })?;
-        Ok(Some(saved))
+        Ok(found)
     }
 
     /// Evaluates the cost of the saved variables, if there are any, so that a false one does no
@@ -228,7 +244,7 @@ impl RunCheckpoint {
     ) -> Result<(), Error> {
         let Some(saved) = self.saved::<S>()? else { return Ok(()) };
         let of_variables = |found: String| DataError::CheckpointField {
-            path: self.store.name(),
+            path: self.kept.store.name(),
             source: InvalidField {
                 field: "variables".to_owned(),
                 found,
@@ -259,15 +275,15 @@ where
         let saved = Saved {
             format: FORMAT.to_owned(),
             method: self.method.clone(),
-            problem: self.problem.clone(),
+            problem: self.kept.problem.clone(),
             iteration: state.iter,
             variables: state.param.clone().ok_or_else(missing)?,
             cost: state.cost,
-            evaluations: self.counter.read(),
-            history: self.iterations.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            evaluations: self.history.counter.read(),
+            history: self.history.iterations.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             solver: solver.clone(),
         };
-        self.store.save(&serde_json::to_string(&saved)?)
+        self.kept.store.save(&serde_json::to_string(&saved)?)
     }
 
     fn load(&self) -> Result<Option<(S, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>)>, Error> {
@@ -276,8 +292,8 @@ where
         if let Some(last) = saved.history.last_mut() {
             last.cost = cost;
         }
-        self.counter.set(&saved.evaluations);
-        *self.iterations.lock().unwrap_or_else(PoisonError::into_inner) = saved.history;
+        self.history.counter.set(&saved.evaluations);
+        *self.history.iterations.lock().unwrap_or_else(PoisonError::into_inner) = saved.history;
         let mut state = IterState::<Vec<f64>, Vec<f64>, J, (), R, f64>::new();
         state.best_param = Some(saved.variables.clone());
         state.param = Some(saved.variables);

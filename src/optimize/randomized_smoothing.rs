@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::gaussian::gaussian;
 use super::solver::check_setting;
-use super::trajectory::TrajectoryProblem;
 
 /// A cost that several threads can evaluate at a time.
 pub trait SharedCost: Sync {
@@ -29,16 +28,6 @@ pub trait SharedCost: Sync {
     /// # Errors
     /// Whatever keeps them from being evaluated.
     fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error>;
-}
-
-impl SharedCost for TrajectoryProblem<'_> {
-    fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
-        self.cost_alone(x)
-    }
-
-    fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
-        self.cost_and_gradient(x)
-    }
 }
 
 /// How a cost is smoothed.

@@ -2,9 +2,12 @@
 
 use argmin::core::observers::ObserverMode;
 use argmin::core::{Error, Executor, IterState, Solver, State, TerminationReason, TerminationStatus};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint::{Resumable, RunCheckpoint};
 use super::progress::ProgressObserver;
+use super::trajectory::History;
 use crate::interruption;
 use crate::optimize::data_error::InvalidField;
 
@@ -111,17 +114,27 @@ pub(super) struct Ended {
     pub(super) termination: String,
 }
 
-/// Runs a solver until it stops, and tells its progress.
+/// Runs a solver from variables, or from where a checkpoint left it, until it stops or has made so many iterations, which
+/// it writes down and tells.
 pub(super) fn run<O, S, J, R>(
-    mut executor: Executor<O, S, SolverState<J, R>>,
+    (problem, solver): (O, S),
+    (start, max_iterations): (Vec<f64>, u64),
+    history: &History,
+    checkpoint: Option<RunCheckpoint>,
     progress: Option<&ProgressObserver>,
     convergence: impl FnOnce(&S) -> Option<Convergence>,
 ) -> Result<Ended, Error>
 where
-    S: Solver<O, SolverState<J, R>>,
+    S: Solver<O, SolverState<J, R>> + Serialize + DeserializeOwned + Clone + Resumable,
     J: Clone + 'static,
     R: Clone + 'static,
 {
+    let mut executor = Executor::new(problem, solver)
+        .configure(|state| state.param(start).max_iters(max_iterations))
+        .add_observer(history.clone(), ObserverMode::Always);
+    if let Some(checkpoint) = checkpoint {
+        executor = executor.checkpointing(checkpoint);
+    }
     if let Some(progress) = progress {
         executor = executor.add_observer(progress.clone(), ObserverMode::Always);
     }

@@ -2,16 +2,16 @@
 
 use crate::folder::Folder;
 use crate::press::PRESS;
-use argmin::core::{CostFunction, Gradient};
 use isobar::io::{ProblemFile, Scene};
 use isobar::multibody::Parameter;
 use isobar::optimize::ensemble::{
     Design, DesignVariable, EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk,
-    SharedVariables, optimize_ensemble,
+    SharedVariables,
 };
 use isobar::optimize::identification::parameters_at;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
-use isobar::optimize::trajectory::{ControlRange, TrajectorySettings};
+use isobar::optimize::randomized_smoothing::SharedCost;
+use isobar::optimize::trajectory::{ControlRange, OptimizedProblem, TrajectorySettings, optimize_trajectory};
 use isobar::rollout::{ControlKnots, ControlLaw, Controls, KnotInterpolation, SimulationSettings};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 use nalgebra::Vector3;
@@ -99,7 +99,7 @@ fn the_gradient_is_that_of_differences_away_from_the_scene() {
     let times = settings.step_times(0.02).expect("times");
     let map = knots.map(1, &times).expect("a map");
     let optimized = vec![(0, ControlRange::new(0.0, 20.0))];
-    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), Vec::new(), design);
+    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), Vec::new(), design, None);
     let variables = variables.expect("variables");
     let task = EnsembleTask { settings, until: 0.02, variables, parameters: Vec::new(), risk: Risk::Mean };
     let members =
@@ -110,13 +110,13 @@ fn the_gradient_is_that_of_differences_away_from_the_scene() {
     for (found, wanted) in task.variables.values(&x).iter().zip(&wanted) {
         assert!((found - wanted).abs() < 1e-12 * wanted.abs().max(1.0), "{found} {wanted}");
     }
-    let gradient = problem.gradient(&x).expect("differentiable");
+    let (_, gradient) = problem.cost_and_gradient_at(&x).expect("differentiable");
     let size = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
     for (k, claimed) in gradient.iter().enumerate() {
         let cost = |h: f64| {
             let mut x = x.clone();
             x[k] += h;
-            problem.cost(&x).expect("simulates")
+            problem.cost_at(&x).expect("simulates")
         };
         let h = 1e-5 * x[k].abs().max(0.1);
         let difference = (8.0 * (cost(h) - cost(-h)) - (cost(2.0 * h) - cost(-2.0 * h))) / (12.0 * h);
@@ -125,7 +125,7 @@ fn the_gradient_is_that_of_differences_away_from_the_scene() {
     }
     // Another member needs the same variables.
     let other = [member(&scene, objective(&scene), named(&scene, &["gravity[2]"]), times.len() - 1)];
-    let error = EnsembleProblem::new(&task, &other).cost(&x).expect_err("refused").to_string();
+    let error = EnsembleProblem::new(&task, &other).cost_at(&x).expect_err("refused").to_string();
     assert!(error.contains("member has a design of 1 variables, but the problem has 11"), "{error}");
 }
 
@@ -147,7 +147,7 @@ fn what_cannot_be_varied_is_refused() {
     let variables = |lower: f64, upper: f64, log: bool| {
         let range = ControlRange { scale: 1.0, lower, upper };
         let variable = DesignVariable { name: "gravity[2]".into(), range, log };
-        SharedVariables::new(None, Vec::new(), vec![variable]).expect_err("refused").to_string()
+        SharedVariables::new(None, Vec::new(), vec![variable], None).expect_err("refused").to_string()
     };
     assert!(variables(1.0, 0.0, false).contains("design variable 0: "));
     let log = variables(-1.0, 1.0, true);
@@ -179,7 +179,7 @@ fn a_cart_takes_the_start_and_the_mass_that_help() {
     let file = ProblemFile::load(folder.file("problem.toml", problem)).expect("a problem");
     let all = file.ensemble.as_ref().expect("a design");
     let settings = TrajectorySettings { cost_tolerance: Some(1e-10), ..file.settings };
-    let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("optimized");
+    let found = optimize_trajectory(&all.problem(), &all.start, &settings, None, None).expect("optimized");
     assert!(found.converged, "{}", found.termination);
     let (shift, mass) = (found.values[steps], found.values[steps + 1]);
     assert!((shift - 0.1).abs() < 1e-12 && (mass - 1.5).abs() < 1e-12, "{shift} {mass}");
@@ -190,7 +190,7 @@ fn a_cart_takes_the_start_and_the_mass_that_help() {
     for (k, (u, a)) in found.values.iter().zip(&a).enumerate() {
         assert!((u - y * a).abs() < 1e-5, "step {k}: {u} {}", y * a);
     }
-    let end = all.problem().motion(&found.variables, 0).expect("simulated").trajectory;
+    let end = all.problem().motion_of(0, &found.variables).expect("simulated").trajectory;
     let q = end.states[steps].joints.q[0];
     assert!((q - (0.1 + y * square)).abs() < 1e-6, "{q}");
 }

@@ -3,8 +3,11 @@
 use argmin::core::{CostFunction, Gradient};
 use isobar::io::{ProblemEnsemble, ProblemFile};
 use isobar::multibody::{Model, State};
-use isobar::optimize::ensemble::{EnsembleProblem, Risk, optimize_ensemble};
-use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings};
+use isobar::optimize::ensemble::{EnsembleProblem, Risk};
+use isobar::optimize::randomized_smoothing::{RandomizedSmoothing, SharedCost, SmoothingSettings};
+use isobar::optimize::trajectory::{
+    OptimizedProblem, TrajectoryMethod, TrajectorySettings, WithinBounds, optimize_trajectory,
+};
 use isobar::rollout::{
     ClosedLoop, ControlLaw, Controls, HalfSquares, Loss, Moment, Rollout, SampledController,
 };
@@ -155,7 +158,7 @@ fn an_ensembles_gradient_is_the_mean_of_its_members_to_the_last_bit_on_any_numbe
     let all = ensemble(&file);
     let problem = all.problem();
     let x = start(all);
-    let (cost, gradient) = problem.cost_and_gradient(&x).expect("a gradient");
+    let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("a gradient");
     let mut mean = vec![0.0; x.len()];
     let mut sum = 0.0;
     for member in 0..5 {
@@ -168,12 +171,12 @@ fn an_ensembles_gradient_is_the_mean_of_its_members_to_the_last_bit_on_any_numbe
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         assert_eq!(
-            pool.install(|| problem.cost_and_gradient(&x)).expect("a gradient"),
+            pool.install(|| problem.cost_and_gradient_at(&x)).expect("a gradient"),
             (cost, gradient.clone())
         );
     }
     // The cost alone is the same, and its differences are the gradient.
-    let value = |x: Vec<f64>| problem.cost(&x).expect("a cost");
+    let value = |x: Vec<f64>| problem.cost_at(&x).expect("a cost");
     assert!((value(x.clone()) - cost).abs() < 1e-12 * cost);
     for i in 0..x.len() {
         let moved = |h: f64| {
@@ -195,12 +198,13 @@ fn other_risks_have_the_gradients_of_their_differences() {
         let all = file.ensemble.as_mut().expect("an ensemble");
         all.task.risk = risk;
         let (problem, x) = (all.problem(), start(all));
-        let (cost, gradient) = problem.cost_and_gradient(&x).expect("a gradient");
-        assert!((problem.cost(&x).unwrap() - cost).abs() < 1e-12 * cost);
-        assert_eq!(problem.gradient(&x).unwrap(), gradient);
+        let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("a gradient");
+        let solved: &dyn OptimizedProblem = &problem;
+        assert_eq!(solved.gradient(&x).unwrap(), gradient);
+        assert!((problem.cost_at(&x).unwrap() - cost).abs() < 1e-12 * cost);
         let moved = |h: f64| {
             let x: Vec<f64> = x.iter().enumerate().map(|(i, x)| x + h * (1.3 * i as f64).cos()).collect();
-            problem.cost(&x).expect("a cost")
+            problem.cost_at(&x).expect("a cost")
         };
         let slope = |h: f64| (moved(h) - moved(-h)) / (2.0 * h);
         let difference = (4.0 * slope(1e-4) - slope(2e-4)) / 3.0;
@@ -215,7 +219,7 @@ fn training_helps_members_that_were_not_trained_on() {
     let all = ensemble(&file);
     let settings =
         TrajectorySettings { method: TrajectoryMethod::Lbfgs, max_iterations: 6, ..Default::default() };
-    let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("an optimum");
+    let found = optimize_trajectory(&all.problem(), &all.start, &settings, None, None).expect("an optimum");
     let mean = |problem: &EnsembleProblem<'_, ControlLaw, _>, x: &[f64]| {
         problem.member_costs(x).into_iter().map(|cost| cost.expect("a cost")).sum::<f64>()
     };
@@ -225,6 +229,36 @@ fn training_helps_members_that_were_not_trained_on() {
     assert!(after < 0.7 * before, "{after} of {before}");
     let bounds = all.task.variables.bounds();
     assert!(found.variables.iter().zip(bounds.0.iter().zip(bounds.1)).all(|(x, (l, h))| l <= x && x <= h));
+}
+
+#[test]
+fn the_smoothed_cost_of_an_ensemble_has_the_gradient_of_its_differences_and_is_lowered() {
+    let optimizer = "[optimizer]\nmax_iterations = 3\nsmoothing = { deviation = 0.2, pairs = 2, seed = 5 }\n";
+    let (_folder, file) = loaded(&format!("{PROBLEM}{optimizer}").replace("members = 5", "members = 2"));
+    let (problem, all) = (file.optimized().expect("a problem"), ensemble(&file));
+    let smoothing = file.smoothing.expect("smoothed");
+    // So near to a bound that half of the samples are beyond it, where the parameter stays at the bound.
+    let mut x = start(all);
+    let last = x.len() - 1;
+    x[last] = all.task.variables.bounds().0[last] + 1e-3;
+    let bounded = WithinBounds(&*problem);
+    let SmoothingSettings { deviation, pairs, seed } = smoothing;
+    let smoothed = RandomizedSmoothing::new(&bounded, x.len(), deviation, pairs, seed).expect("fits");
+    let value = smoothed.evaluate(&x).expect("a value");
+    for (i, by) in value.gradient.iter().enumerate() {
+        let moved = |h: f64| {
+            let mut x = x.clone();
+            x[i] += h;
+            smoothed.cost(&x).expect("a cost")
+        };
+        let slope = |h: f64| (moved(h) - moved(-h)) / (2.0 * h);
+        let difference = (4.0 * slope(1e-4) - slope(2e-4)) / 3.0;
+        assert!((difference - by).abs() < 1e-6 * by.abs().max(1e-3), "{i}: {difference} {by}");
+    }
+    let (found, _) = file.optimize(&*problem, &all.start, None, None).expect("an optimum");
+    let before = problem.cost_at(&all.task.variables.from_values(&all.start)).expect("a cost");
+    assert!(found.cost < 0.9 * before && found.method == TrajectoryMethod::Lbfgs, "{found:?}");
+    assert!(found.cost == problem.cost_at(&found.variables).expect("a cost"));
 }
 
 #[test]

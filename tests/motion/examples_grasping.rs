@@ -14,6 +14,7 @@ use isobar::check::{CheckSettings, CheckedParameter, Verdict, check_gradient};
 use isobar::contact::ContactModel;
 use isobar::io::{ProblemFile, Scene};
 use isobar::multibody::BodyPair;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 use nalgebra::Vector3;
 use pencil::{KNOTS, Task, UNTIL, pitch};
@@ -113,13 +114,13 @@ fn an_allegro_hand_holds_a_ball_and_its_costs_have_their_gradient() {
     assert!((last.bodies[0].position - Vector3::new(0.0, 0.0, 0.1)).norm() < 1e-3, "it is held");
 
     // The commands at the first knot: a number each.
-    let (_, gradient) = problem.cost_and_gradient(&start).expect("simulates");
+    let (_, gradient) = problem.cost_and_gradient_at(&start).expect("simulates");
     let of = |i: usize| {
         let control = &file.controls[i];
         CheckedParameter { name: control.name.clone(), unit: control.range.scale, scale: control.range.scale }
     };
     let parameters: Vec<CheckedParameter> = (0..16).map(of).collect();
-    let cost = |x: &[f64]| problem.cost_alone(&[x, &start[16..]].concat());
+    let cost = |x: &[f64]| problem.cost_at(&[x, &start[16..]].concat());
     let settings = CheckSettings::default();
     let report = check_gradient("cost", &parameters, cost, &start[..16], &gradient[..16], &settings)
         .expect("simulates");

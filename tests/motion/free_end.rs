@@ -2,10 +2,10 @@
 
 use crate::folder::Folder;
 use crate::press::PRESS;
-use argmin::core::CostFunction;
 use isobar::io::ProblemFile;
-use isobar::optimize::ensemble::{FreeEnd, KnotVariables, SharedVariables, optimize_ensemble};
-use isobar::optimize::trajectory::{ControlRange, TrajectorySettings};
+use isobar::optimize::ensemble::{FreeEnd, KnotVariables, SharedVariables};
+use isobar::optimize::randomized_smoothing::SharedCost;
+use isobar::optimize::trajectory::{ControlRange, OptimizedProblem, TrajectorySettings, optimize_trajectory};
 use isobar::rollout::{ControlKnots, KnotInterpolation, SimulationSettings};
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
@@ -69,15 +69,15 @@ fn the_gradient_is_that_of_differences() {
             let mut values = all.start.clone();
             *values.last_mut().expect("an end") = end;
             let x = variables.from_values(&values);
-            let (cost, gradient) = problem.cost_and_gradient(&x).expect("a gradient");
-            let alone = problem.cost(&x).expect("a cost");
+            let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("a gradient");
+            let alone = problem.cost_at(&x).expect("a cost");
             assert!((cost - alone).abs() < 1e-12 * alone, "{cost} {alone}");
             let size = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
             for (k, claimed) in gradient.iter().enumerate() {
                 let at = |h: f64| {
                     let mut x = x.clone();
                     x[k] += h;
-                    problem.cost(&x).expect("simulates")
+                    problem.cost_at(&x).expect("simulates")
                 };
                 // At the end of a step the derivative is that of a shorter motion.
                 let is_at_step = k + 1 == x.len() && end == 0.012;
@@ -102,7 +102,7 @@ fn the_cost_is_continuous_where_a_step_begins() {
     let cost = |end: f64| {
         let mut values = all.start.clone();
         *values.last_mut().expect("an end") = end;
-        all.problem().cost(&all.task.variables.from_values(&values)).expect("a cost")
+        all.problem().cost_at(&all.task.variables.from_values(&values)).expect("a cost")
     };
     for steps in [6.0, 17.0, 29.0] {
         let (at, before, after) =
@@ -133,14 +133,14 @@ fn a_cart_takes_the_time_that_is_best() {
     let file = ProblemFile::load(folder.file("problem.toml", text)).expect("a problem");
     let all = file.ensemble.as_ref().expect("an end that is free");
     let settings = TrajectorySettings { cost_tolerance: Some(1e-12), max_iterations: 500, ..file.settings };
-    let found = optimize_ensemble(&all.problem(), &all.start, &settings, None, None).expect("optimized");
+    let found = optimize_trajectory(&all.problem(), &all.start, &settings, None, None).expect("optimized");
     let [force, end] = found.values[..] else { panic!("two variables") };
     let best = (6.0 * mass * mass * way * way / price).powf(0.25);
     assert!((end - best).abs() < 2e-3 * best, "{end} s, {best} s: {}", found.termination);
     let of_best = 2.0 * mass * way / (best * best);
     assert!((force - of_best).abs() < 4e-3 * of_best, "{force} N, {of_best} N");
     // The motion ends there, where it was to be.
-    let motion = all.problem().motion(&found.variables, 0).expect("simulated").trajectory;
+    let motion = all.problem().motion_of(0, &found.variables).expect("simulated").trajectory;
     assert_eq!(motion.times.last(), Some(&end));
     let reached = motion.states.last().expect("a state").joints.q[0];
     assert!((reached - way).abs() < 1e-4, "{reached}");
@@ -150,7 +150,7 @@ fn a_cart_takes_the_time_that_is_best() {
 fn what_makes_no_sense_is_refused() {
     let range = ControlRange::new(0.1, 2.0);
     let refused = |end: FreeEnd, knots: Option<KnotVariables>| {
-        SharedVariables::with_free_end(knots, Vec::new(), Vec::new(), end).expect_err("refused").to_string()
+        SharedVariables::new(knots, Vec::new(), Vec::new(), Some(end)).expect_err("refused").to_string()
     };
     let free = |range, weight| FreeEnd { range, weight, knots: None };
     assert!(refused(free(ControlRange::new(0.0, 1.0), 0.0), None).contains("must be positive and finite"));

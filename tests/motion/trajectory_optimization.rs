@@ -21,8 +21,9 @@ use isobar::optimize::checkpoint::{CheckpointStore, ProblemCheckpoints};
 use isobar::optimize::ilqr::{Policy, StagedProblem};
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
+use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::{
-    ControlRange, StagedTrajectory, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
+    ControlRange, OptimizedProblem, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
     TrajectorySettings, TrajectoryTask, optimize_trajectory, optimize_trajectory_from,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
@@ -243,8 +244,7 @@ fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
             assert!(error < tolerance, "{kind:?} column {column}: {error:e}");
         }
         // The expansion of stages has the same gradient, and the Gauss–Newton Hessian JᵀJ.
-        let staged = StagedTrajectory::new(&problem);
-        let expansion = staged.expand(&x).expect("simulates");
+        let expansion = problem.expand(&x).expect("simulates");
         let mut costate = expansion.end_gradient.clone();
         let n = costate.len();
         for (index, stage) in expansion.stages.iter().enumerate().rev() {
@@ -269,7 +269,7 @@ fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
         let rolled = {
             let changes = vec![DVector::zeros(m); 6];
             let gains = vec![nalgebra::DMatrix::from_element(m, n, 0.3); 6];
-            staged.roll_out(&x, &Policy { changes, gains }).expect("simulates")
+            problem.roll_out(&x, &Policy { changes, gains }).expect("simulates")
         };
         assert_eq!(rolled, (x.clone(), problem.separate().cost(&x).expect("simulates")));
     }
@@ -448,7 +448,7 @@ fn a_ball_is_pushed_over_a_table() {
         let ball = &end.bodies[0];
         assert!((ball.position.x - 0.15).abs() < 0.01 && (ball.position.y - 0.05).abs() < 0.01, "{ball:?}");
         assert!(ball.position.z > 0.04);
-        let at_start = problem.cost_alone(&[0.0; 24]).expect("simulates");
+        let at_start = problem.cost_at(&[0.0; 24]).expect("simulates");
         assert!(optimum.cost < 0.05 * at_start, "{method:?}: {at_start} to {}", optimum.cost);
         costs.push((method, optimum.cost));
     }
@@ -604,7 +604,7 @@ fn smoothing_a_trajectory_cost() {
     // Little smoothing changes little.
     let little =
         RandomizedSmoothing::new(&problem, 8, 1e-4, 8, 2).expect("valid").evaluate(&x).expect("simulates");
-    let (cost, gradient) = problem.cost_and_gradient(&x).expect("simulates");
+    let (cost, gradient) = problem.cost_and_gradient_at(&x).expect("simulates");
     assert!((little.mean / cost - 1.0).abs() < 1e-5, "{} {cost}", little.mean);
     for (a, b) in little.gradient.iter().zip(&gradient) {
         assert!((a - b).abs() < 1e-2 * value.gradient[2].abs(), "{a} {b}");

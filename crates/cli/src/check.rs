@@ -104,7 +104,7 @@ fn contents(path: &Path, robot: &RobotArguments, warnings: &mut Vec<String>) -> 
             Ok(Contents::Problem {
                 scene: file.scene.path.display().to_string(),
                 until: file.until,
-                unknowns: file.ensemble.as_ref().map_or(file.start.len(), |ensemble| ensemble.start.len()),
+                unknowns: file.whole_start().len(),
                 costs: file.cost_names,
             })
         }

@@ -3,27 +3,24 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::argmin::core::{CostFunction, Jacobian};
+use isobar::argmin::core::{Jacobian, Operator};
 use nalgebra::DVector;
 
-use super::optimize::{Problem, problem, saved_variables};
-use super::optimize_ensemble::{self, mean_parts};
-use super::optimize_shared::failed;
+use super::optimize::{failed, parts, problem, saved_variables};
 use super::{Error, print_warnings};
 use isobar::check::{
     CheckSettings, CheckedParameter, GradientReport, GradientWay, check_gradient, check_jacobian,
     compare_gradients, settle_small_terms, tightest_first,
 };
-use isobar::io::{OptimizedControl, ProblemEnsemble, ProblemFile};
+use isobar::io::{OptimizedControl, ProblemFile};
 use isobar::optimize::ensemble::Risk;
 use isobar::optimize::objective::Objective;
+use isobar::optimize::randomized_smoothing::SharedCost;
+use isobar::optimize::trajectory::OptimizedProblem;
 use isobar::parallel::in_parallel;
 
 /// Directions in which the derivative in dual numbers is taken.
 const DIRECTIONS: usize = 6;
-
-/// The derivatives of what a cost consists of: for each variable those of each quantity, which is one number.
-type TermJacobian = Vec<Vec<Vec<f64>>>;
 
 /// Checks the gradient of a problem's cost, at the start and at the results and checkpoints that are given.
 pub(super) fn check_problem(
@@ -34,32 +31,43 @@ pub(super) fn check_problem(
     let mut file = ProblemFile::load(path)?;
     print_warnings(&file.scene.warnings);
     let digest = file.digest();
-    if let Some(ensemble) = file.ensemble.take() {
-        return check_ensemble(&file, ensemble, (at, &digest), settings);
-    }
     solve_tightly(&mut file)?;
     let file = file;
-    let problem = problem(&file)?;
+    let problem = &*problem(&file)?;
     let failed = |error| failed(&file, error);
-    let start = problem.variables(&file.start).map_err(failed)?;
-    let parameters = values_at_knots(&file);
-    let terms = file.objective.separate_terms();
+    let start = problem.shared_variables().from_values(file.whole_start());
+    let parameters = checked_parameters(&file, problem);
+    // Of other risks the members' weights depend on all terms.
+    let is_mean = file.ensemble.as_ref().is_none_or(|ensemble| ensemble.task.risk == Risk::Mean);
     let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
     for (when, x) in points(start, at, &digest)? {
-        let names = term_names(&file.cost_names, &when);
-        let gradients = gradients_of_terms(&problem, &terms, &x).map_err(failed)?;
+        let (_, gradient) = problem.cost_and_gradient_at(&x).map_err(failed)?;
+        let name = format!("cost {when}");
+        if !is_mean {
+            let cost = |x: &[f64]| problem.cost_at(x);
+            let checked =
+                check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
+            all.rows.extend(checked.rows);
+            continue;
+        }
+        let mut names = term_names(&file.cost_names, &when);
+        let gradients = gradients_of_terms(&file, problem, &x).map_err(failed)?;
+        if gradients.len() > names.len() {
+            names.push(format!("cost of time {when}"));
+        }
         let parts = |x: &[f64]| {
-            let parts = problem.at_moments(x, |moments| file.objective.parts(moments))?;
-            Ok(parts.into_iter().map(|part| vec![part]).collect())
+            let parts = parts(&file, problem, x)?;
+            Ok::<_, Error>(parts.into_iter().map(|part| vec![part]).collect())
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let jacobian = by_variables(&gradients, x.len());
-        let checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings);
-        let mut checked = checked.map_err(failed)?;
+        // For each variable the derivative of each term, which is one number.
+        let of_variable = |i: usize| gradients.iter().map(|gradient| vec![gradient[i]]).collect();
+        let jacobian: Vec<Vec<Vec<f64>>> = (0..x.len()).map(of_variable).collect();
+        let mut checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings)?;
         settle_small_terms(&mut checked.rows, names.len(), settings.tolerance);
         all.rows.extend(checked.rows);
-        let ways = ways(&problem, &x).map_err(failed)?;
-        compare_gradients(&format!("cost {when}"), &parameters, &gradients, &ways, &mut all);
+        let ways = ways(problem, gradient, x).map_err(failed)?;
+        compare_gradients(&name, &parameters, &gradients, &ways, &mut all);
     }
     Ok(all)
 }
@@ -82,25 +90,50 @@ fn term_names(names: &[String], when: &str) -> Vec<String> {
     }
 }
 
-/// The gradient of each term, by a sweep backward.
+/// The gradient of each term, by a sweep backward, of an ensemble its mean over the members; and that of time where it
+/// costs.
 fn gradients_of_terms(
-    problem: &Problem,
-    terms: &[Objective],
+    file: &ProblemFile,
+    problem: &dyn OptimizedProblem,
     x: &[f64],
 ) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
-    let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient(x)?.1);
-    in_parallel(terms, one).into_iter().collect()
+    if let Some(problem) = problem.as_trajectory() {
+        let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient_at(x)?.1);
+        return in_parallel(&file.objective.separate_terms(), one).into_iter().collect();
+    }
+    let Some(ensemble) = &file.ensemble else { return Ok(Vec::new()) };
+    let (problem, members) = (ensemble.problem(), &ensemble.training);
+    let terms: Vec<Vec<Objective>> = members.iter().map(|member| member.residuals.separate_terms()).collect();
+    let one = |term: usize| {
+        let mut mean = vec![0.0; x.len()];
+        for (member, terms) in terms.iter().enumerate() {
+            let (_, gradient) = problem.member_gradient_of(&terms[term], x, member)?;
+            mean.iter_mut().zip(gradient).for_each(|(sum, by)| *sum += by / members.len() as f64);
+        }
+        Ok(mean)
+    };
+    let mut gradients = in_parallel(0..file.cost_names.len(), one)
+        .into_iter()
+        .collect::<Result<Vec<_>, isobar::argmin::core::Error>>()?;
+    let [_, by_end] = problem.cost_of_time(x);
+    if by_end != 0.0 {
+        gradients.push((0..x.len()).map(|i| if i + 1 == x.len() { by_end } else { 0.0 }).collect());
+    }
+    Ok(gradients)
 }
 
-fn by_variables(gradients: &[Vec<f64>], count: usize) -> TermJacobian {
-    (0..count).map(|i| gradients.iter().map(|gradient| vec![gradient[i]]).collect()).collect()
-}
-
-/// The gradient of the whole cost in the ways that optimizers make it, and in dual numbers along some directions.
-fn ways(problem: &Problem, x: &[f64]) -> Result<Vec<GradientWay>, isobar::argmin::core::Error> {
-    let (_, gradient) = problem.cost_and_gradient(x)?;
-    let x = x.to_vec();
-    let residuals = DVector::from_vec(isobar::argmin::core::Operator::apply(problem, &x)?);
+/// The gradient of the whole cost in the ways that optimizers make it; of commands alone also by the Jacobian of the
+/// residuals, and in dual numbers along some directions.
+fn ways(
+    problem: &dyn OptimizedProblem,
+    gradient: Vec<f64>,
+    x: Vec<f64>,
+) -> Result<Vec<GradientWay>, isobar::argmin::core::Error> {
+    let way =
+        |name: &str, derivatives, directions| GradientWay { name: name.to_owned(), derivatives, directions };
+    let one_adjoint = way("one adjoint", gradient, None);
+    let Some(problem) = problem.as_trajectory() else { return Ok(vec![one_adjoint]) };
+    let residuals = DVector::from_vec(problem.apply(&x)?);
     let by_jacobian = problem.jacobian(&x)?.tr_mul(&residuals);
     // Signs that have nothing to do with each other.
     let sign = |i: usize, k: usize| ((i * DIRECTIONS + k) as f64 * 0.618_033_988_749_895).fract() - 0.5;
@@ -110,101 +143,29 @@ fn ways(problem: &Problem, x: &[f64]) -> Result<Vec<GradientWay>, isobar::argmin
         Ok::<f64, isobar::argmin::core::Error>(DVector::from_vec(problem.jvp(&x, direction)?).dot(&residuals))
     };
     let by_duals = in_parallel(&directions, along).into_iter().collect::<Result<Vec<f64>, _>>()?;
-    let way =
-        |name: &str, derivatives, directions| GradientWay { name: name.to_owned(), derivatives, directions };
     Ok(vec![
-        way("one adjoint", gradient, None),
+        one_adjoint,
         way("Jacobian of the residuals", by_jacobian.as_slice().to_vec(), None),
         way("dual numbers", by_duals, Some(directions)),
     ])
 }
 
-/// The values of commands at knots.
-fn values_at_knots(file: &ProblemFile) -> Vec<CheckedParameter> {
+/// The values of commands at knots, and all else that is optimized.
+fn checked_parameters(file: &ProblemFile, problem: &dyn OptimizedProblem) -> Vec<CheckedParameter> {
     let parameter = |time: &f64, control: &OptimizedControl| CheckedParameter {
         name: format!("{} at {time:.6} s", control.name),
         unit: control.range.scale,
         scale: control.range.scale,
     };
     let knots = file.knots.times().iter();
-    knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control))).collect()
-}
-
-/// The gradient of an ensemble's cost, at the start and at whatever was asked for: term by term where it is the
-/// members' mean; otherwise the members' weights depend on all terms.
-fn check_ensemble(
-    file: &ProblemFile,
-    mut ensemble: ProblemEnsemble,
-    (at, digest): (&[PathBuf], &str),
-    settings: &CheckSettings,
-) -> Result<GradientReport, Error> {
-    let failed = |error| failed(file, error);
-    let start = ensemble.task.variables.from_values(&ensemble.start);
-    for method in tightest_first(ensemble.task.settings.integrator) {
-        ensemble.task.settings.integrator = method;
-        if ensemble.problem().member_costs(&start).iter().all(Result::is_ok) {
-            break;
-        }
-    }
-    let mut parameters = values_at_knots(file);
+    let at_knots = knots.flat_map(|time| file.controls.iter().map(move |control| parameter(time, control)));
     // The variable of a logarithm is one: steps of differences are relative to the parameter itself.
-    parameters.extend(ensemble.task.variables.numbers().map(|(name, range, log)| CheckedParameter {
+    let numbers = problem.shared_variables().numbers().map(|(name, range, log)| CheckedParameter {
         name: if log { format!("ln {name}") } else { name.to_owned() },
         unit: if log { 1.0 } else { range.scale },
         scale: if log { 1.0 } else { range.scale },
-    }));
-    let problem = ensemble.problem();
-    let mut all = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
-    for (when, x) in points(start, at, digest)? {
-        let (_, gradient) = problem.cost_and_gradient(&x).map_err(failed)?;
-        let name = format!("cost {when}");
-        if ensemble.task.risk != Risk::Mean {
-            let cost = |x: &[f64]| problem.cost(&x.to_vec());
-            let checked =
-                check_gradient(&name, &parameters, cost, &x, &gradient, settings).map_err(failed)?;
-            all.rows.extend(checked.rows);
-            continue;
-        }
-        let mut names = term_names(&file.cost_names, &when);
-        let mut gradients = mean_gradients_of_terms(&problem, &x).map_err(failed)?;
-        let [_, by_end] = problem.cost_of_time(&x);
-        if by_end != 0.0 {
-            names.push(format!("cost of time {when}"));
-            gradients.push((0..x.len()).map(|i| if i + 1 == x.len() { by_end } else { 0.0 }).collect());
-        }
-        let parts = |x: &[f64]| {
-            let mut parts = mean_parts(file, &problem, x)?;
-            parts.extend((by_end != 0.0).then(|| problem.cost_of_time(x)[0]));
-            Ok::<_, Error>(parts.into_iter().map(|part| vec![part]).collect())
-        };
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let jacobian = by_variables(&gradients, x.len());
-        let mut checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings)?;
-        settle_small_terms(&mut checked.rows, names.len(), settings.tolerance);
-        all.rows.extend(checked.rows);
-        let way = GradientWay { name: "one adjoint".to_owned(), derivatives: gradient, directions: None };
-        compare_gradients(&name, &parameters, &gradients, &[way], &mut all);
-    }
-    Ok(all)
-}
-
-/// The gradient of each term's mean over the members.
-fn mean_gradients_of_terms(
-    problem: &optimize_ensemble::Problem,
-    x: &[f64],
-) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
-    let members = problem.members();
-    let terms: Vec<Vec<Objective>> = members.iter().map(|member| member.residuals.separate_terms()).collect();
-    let count = terms.first().map_or(0, Vec::len);
-    let one = |term: usize| {
-        let mut mean = vec![0.0; x.len()];
-        for (member, terms) in terms.iter().enumerate() {
-            let (_, gradient) = problem.member_gradient_of(&terms[term], x, member)?;
-            mean.iter_mut().zip(gradient).for_each(|(sum, by)| *sum += by / members.len() as f64);
-        }
-        Ok(mean)
-    };
-    in_parallel(0..count, one).into_iter().collect()
+    });
+    at_knots.chain(numbers).collect()
 }
 
 /// Lets implicit steps be solved as tightly as they can be at the start, so that differences of
@@ -212,9 +173,10 @@ fn mean_gradients_of_terms(
 fn solve_tightly(file: &mut ProblemFile) -> Result<(), Error> {
     for method in tightest_first(file.simulation.integrator) {
         file.simulation.integrator = method;
+        file.ensemble.iter_mut().for_each(|ensemble| ensemble.task.settings.integrator = method);
         let problem = problem(file)?;
-        let solved = problem.variables(&file.start).and_then(|start| problem.cost_alone(&start));
-        if solved.is_ok() {
+        let start = problem.shared_variables().from_values(file.whole_start());
+        if problem.cost_at(&start).is_ok() {
             break;
         }
     }

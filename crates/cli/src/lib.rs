@@ -29,8 +29,7 @@ mod man;
 mod messages;
 mod model;
 mod optimize;
-mod optimize_ensemble;
-mod optimize_shared;
+mod optimize_report;
 mod outputs;
 mod progress;
 mod recordings;
@@ -101,7 +100,7 @@ enum Command {
     Model(model::ModelArguments),
     /// Optimize the commands of a scene's actuators, and the parameters of its controllers.
     #[command(after_help = help::OPTIMIZE)]
-    Optimize(optimize_shared::OptimizeArguments),
+    Optimize(optimize::OptimizeArguments),
     /// Write a page, glTF or VTK of a motion, to look at it.
     #[command(after_help = help::REPORT)]
     Report(report::ReportArguments),

@@ -1,86 +1,59 @@
-//! `isobar optimize`: commands of a scene's actuators from what its motion should be like. Problems with controllers or
-//! ensembles are in `optimize_ensemble.rs`.
+//! `isobar optimize`: commands, controllers and designs from what the motions of a scene should be like.
 
 use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use clap::Args;
 
 use super::loaded::of_kind;
 use super::messages::text_output;
-use super::optimize_shared::{
-    CostPart, OptimizeArguments, check_folder, checkpoint_path, failed, next_command, remove, write_commands,
+use super::optimize_report::{
+    ConstraintPart, CostPart, OptimizeReport, Outcome, ParameterReport, StartReport, TestReport,
+    print_report, result_files, write_results,
 };
-use super::outputs::{check_outputs, print_json, write_json};
+use super::outputs::{check_outputs, print_json};
 use super::progress::{among_bars, several};
-use super::run_folder::Run;
-use super::{Error, optimize_ensemble, print_motion_warnings};
+use super::{Error, print_motion_warnings};
 use isobar::interruption;
 use isobar::io::reference::FileKind;
-use isobar::io::{CheckpointFile, FileError, OptimizedCommand, ProblemFile, policy_tables, write_atomically};
+use isobar::io::{CheckpointFile, FileError, ProblemEnsemble, ProblemFile};
 use isobar::optimize::checkpoint::ProblemCheckpoints;
 use isobar::optimize::constraints::Constraint;
 use isobar::optimize::data::DataError;
+use isobar::optimize::ensemble::success_rate;
 use isobar::optimize::multi_start::lowest;
-use isobar::optimize::objective::When;
+use isobar::optimize::objective::{Objective, When};
 use isobar::optimize::termination::Termination;
-use isobar::optimize::trajectory::{
-    ConstraintRound, ConstraintState, TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem,
-};
+use isobar::optimize::trajectory::{ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryOptimum};
 use isobar::parallel::in_parallel;
+use isobar::rollout::SimulationError;
 
-/// A constraint at the end.
-#[derive(Debug, Serialize)]
-struct ConstraintPart {
-    name: String,
-    /// The violation that is allowed.
-    tolerance: f64,
-    #[serde(flatten)]
-    state: ConstraintState,
+/// Arguments of `isobar optimize`.
+#[derive(Debug, Args)]
+pub(super) struct OptimizeArguments {
+    /// Problem file, TOML
+    pub problem: PathBuf,
+    /// Folder to write to, made if it is not there: commands.toml (controllers.toml of problems with
+    /// controllers), policy.json (the commands with their feedback gains), trajectory.csv, result.json, run.json
+    /// (what it is of), and after every iteration checkpoint.json
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Go on from the checkpoint in the folder, if there is one
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// Begin anew where the folder has results already, and replace them
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    pub force: bool,
+    /// Most iterations, instead of those of the file
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_iterations: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
-/// How one of several starts ended.
-#[derive(Debug, Serialize)]
-struct StartReport {
-    cost: Option<f64>,
-    iterations: Option<u64>,
-    /// Why it stopped, or failed.
-    termination: String,
-}
-
-/// The result, as printed.
-#[derive(Debug, Serialize)]
-struct OptimizeReport {
-    /// What tells the problem from others.
-    problem: String,
-    cost_at_start: f64,
-    costs: Vec<CostPart>,
-    commands: Vec<OptimizedCommand>,
-    /// The constraints, where there are any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    constraints: Vec<ConstraintPart>,
-    /// The rounds of multipliers and penalties of the constraints.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    rounds: Vec<ConstraintRound>,
-    /// Every start, where there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    starts: Vec<StartReport>,
-    /// The command that shows why it did not converge, or goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_command: Option<String>,
-    #[serde(flatten)]
-    optimum: TrajectoryOptimum,
-}
-
-/// The files of a result, besides its checkpoints.
-const RESULTS: [&str; 5] = ["commands.toml", "policy.json", "trajectory.csv", "result.json", "run.json"];
-
-/// The problem of a file.
-pub(super) type Problem<'f> = TrajectoryProblem<'f>;
-
-/// Optimizes, writes and prints.
+/// Optimizes, tries the result on the members of a test, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     let path = &arguments.problem;
     let mut file = ProblemFile::load(path).map_err(|error| of_kind(path, FileKind::Problem, error))?;
@@ -89,49 +62,62 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         file.settings.max_iterations = iterations;
     }
     check_folder(arguments)?;
-    if let Some(ensemble) = &file.ensemble {
-        return optimize_ensemble::run(&file, ensemble, arguments);
-    }
-    let problem = problem(&file)?;
-    let start = problem.variables(&file.start).map_err(|e| failed(&file, e))?;
+    let problem = &*problem(&file)?;
+    let start = problem.shared_variables().from_values(file.whole_start());
     // A motion that cannot be simulated is told before anything is written.
-    let (cost_at_start, parts_at_start) = cost_and_parts(&file, &problem, &start)?;
-    let digest = file.digest();
+    let parts_at_start = parts(&file, problem, &start)?;
+    // That of an ensemble is what its risk makes of the members' costs.
+    let cost_at_start = match problem.as_trajectory() {
+        Some(_) => parts_at_start.iter().sum(),
+        None => problem.cost_at(&start).map_err(|error| failed(&file, error))?,
+    };
+    let (digest, starts) = (file.digest(), file.all_starts(problem.shared_variables()));
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder)
             .map_err(|source| Error::Write { path: folder.display().to_string(), source })?;
-        let results = RESULTS.iter().map(|name| folder.join(name));
-        let checkpoints = (0..file.start_count()).map(|k| checkpoint_path(folder, k));
+        let results = result_files(&file).iter().map(|name| folder.join(name));
+        let checkpoints = (0..starts.len()).map(|k| checkpoint_path(folder, k));
         let mut inputs = file.scene.files.clone();
         inputs.push(file.path.clone());
         check_outputs(&results.chain(checkpoints).collect::<Vec<_>>(), &inputs)?;
     }
-    let (starts, (optimum, rounds)) = optimize(&file, &problem, &digest, arguments)?;
-    let (_, parts) = cost_and_parts(&file, &problem, &optimum.variables)?;
-    let names = file.cost_names.iter().cloned();
+    let (starts, (optimum, rounds)) = optimize(&file, (problem, &starts), &digest, arguments)?;
+    let parts = parts(&file, problem, &optimum.variables)?;
+    let names = file.cost_names.iter().cloned().chain(["time".to_owned()]);
     let costs = names.zip(parts_at_start.into_iter().zip(parts));
+    let ensemble = file.ensemble.as_ref();
     let report = OptimizeReport {
         problem: digest,
+        members: ensemble.map(|ensemble| ensemble.training.len()),
         cost_at_start,
         costs: costs.map(|(name, (start, end))| CostPart { name, start, end }).collect(),
         commands: file.commands(&optimum.values),
+        parameters: ensemble.map(|ensemble| parameters(ensemble, &optimum)),
         constraints: constraint_parts(&file, &rounds),
         rounds,
         starts,
+        test: ensemble.filter(|ensemble| !ensemble.test.is_empty()).map(|ensemble| TestReport {
+            members: ensemble.test.len(),
+            start: outcome(ensemble, &start),
+            end: outcome(ensemble, &optimum.variables),
+        }),
         next_command: next_command(&optimum, arguments),
         optimum,
     };
-    let warnings = problem.motion_warnings(&report.optimum.variables).map_err(|e| failed(&file, e))?;
-    print_motion_warnings(&warnings);
+    let motion = problem.motion_of(0, &report.optimum.variables).map_err(|error| failed(&file, error))?;
+    print_motion_warnings(&motion.warnings);
     if let Some(warning) = lets_go(&file, &report) {
         super::print_warnings(&[warning]);
     }
     if let Some(folder) = &arguments.out {
-        write_results(&file, &problem, folder, &report)?;
+        write_results(&file, (problem, &motion.trajectory), folder, &report)?;
     }
     match arguments.json {
         true => print_json(&report)?,
-        false => print_report(&mut text_output(), &report, arguments.out.as_deref())?,
+        false => {
+            let until = file.end(&report.optimum.values);
+            print_report(&mut text_output(), &report, (arguments.out.as_deref(), until))?;
+        }
     }
     if interruption::is_requested() {
         let path = file.path.display();
@@ -159,8 +145,9 @@ const MUCH_MORE: f64 = 10.0;
 /// What to say of a motion that does not last: which term of the cost grows soon after the end, with the last commands held.
 fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
     let until = file.until + AFTER_END;
-    let problem = file.problem_until(until).ok().filter(|_| file.hold == 0.0 && !file.controls.is_empty())?;
-    let (_, later) = cost_and_parts(file, &problem, &report.optimum.variables).ok()?;
+    let is_asked = file.ensemble.is_none() && file.hold == 0.0 && !file.controls.is_empty();
+    let problem = file.problem_until(until).ok().filter(|_| is_asked)?;
+    let later = parts(file, &problem, &report.optimum.variables).ok()?;
     let terms = file.objective.terms().iter().zip(report.costs.iter().zip(later));
     let mut grown = terms.filter(|(term, (part, later))| {
         let before = part.end.max(report.optimum.cost);
@@ -179,30 +166,81 @@ fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
 }
 
 /// The problem of a file, which was checked when it was loaded.
-pub(super) fn problem(file: &ProblemFile) -> Result<Problem<'_>, Error> {
-    file.problem().map_err(|error| failed(file, error.into()))
+pub(super) fn problem(file: &ProblemFile) -> Result<Box<dyn OptimizedProblem + '_>, Error> {
+    file.optimized().map_err(|error| failed(file, error.into()))
 }
 
-/// The cost, and the part of each term in it.
-fn cost_and_parts(file: &ProblemFile, problem: &Problem, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
-    let parts = problem
-        .at_moments(x, |moments| file.objective.parts(moments))
-        .map_err(|error| failed(file, error))?;
-    if let Some(i) = parts.iter().position(|part| !part.is_finite()) {
+/// The part of each term in the cost, its mean over the members, and that of time where it costs.
+pub(super) fn parts(
+    file: &ProblemFile,
+    problem: &dyn OptimizedProblem,
+    x: &[f64],
+) -> Result<Vec<f64>, Error> {
+    let objectives: Vec<&Objective> = match &file.ensemble {
+        None => vec![&file.objective],
+        Some(ensemble) => ensemble.training.iter().map(|member| &member.residuals).collect(),
+    };
+    let one = |(member, objective): (usize, &&Objective)| {
+        let mut parts = Vec::new();
+        let found = problem.at_moments_of(member, x, &mut |moments| parts = objective.parts(moments));
+        found.map(|()| parts)
+    };
+    let mut mean = vec![0.0; file.cost_names.len()];
+    for parts in in_parallel(objectives.iter().enumerate(), one) {
+        let parts = parts.map_err(|error| failed(file, error))?;
+        mean.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / objectives.len() as f64);
+    }
+    if let Some(i) = mean.iter().position(|part| !part.is_finite()) {
         let message = format!(
             "the cost of `{}` is {}, not finite; its weight, its target or the motion is too large",
-            file.cost_names[i], parts[i]
+            file.cost_names[i], mean[i]
         );
         return Err(Error::Optimization { path: file.path.display().to_string(), message });
     }
-    Ok((parts.iter().sum(), parts))
+    let time = file.ensemble.as_ref().map(|ensemble| ensemble.problem().cost_of_time(x));
+    mean.extend(time.filter(|[_, by_end]| *by_end > 0.0).map(|[cost, _]| cost));
+    Ok(mean)
+}
+
+/// What became of all that is not at knots.
+fn parameters(ensemble: &ProblemEnsemble, optimum: &TrajectoryOptimum) -> Vec<ParameterReport> {
+    let variables = &ensemble.task.variables;
+    let values = ensemble.start.iter().zip(&optimum.values).skip(variables.knot_values());
+    let of = |((name, ..), (&start, &value)): ((&str, _, _), (&f64, &f64))| ParameterReport {
+        name: name.to_owned(),
+        start,
+        value,
+    };
+    variables.numbers().zip(values).map(of).collect()
+}
+
+/// How the members of the test fare.
+fn outcome(ensemble: &ProblemEnsemble, x: &[f64]) -> Outcome {
+    let problem = ensemble.test_problem();
+    let has_success = ensemble.success.iter().any(|success| !success.terms().is_empty());
+    let one = |i: usize| {
+        let (member, success) = (&ensemble.test[i], &ensemble.success[i]);
+        let found = problem.at_moments(x, i, |moments| {
+            let cost: f64 = member.residuals.parts(moments).iter().sum();
+            (success.parts(moments).iter().all(|part| *part == 0.0), cost)
+        });
+        found.ok().filter(|(_, cost)| cost.is_finite())
+    };
+    let found: Vec<Option<(bool, f64)>> = in_parallel(0..ensemble.test.len(), one);
+    let (trials, simulated) = (found.len(), found.iter().flatten().count());
+    let successes = found.iter().flatten().filter(|(success, _)| *success).count();
+    let sum: f64 = found.iter().flatten().map(|(_, cost)| cost).sum();
+    Outcome {
+        success: has_success.then(|| success_rate(successes, trials)),
+        mean_cost: (simulated > 0).then(|| sum / simulated as f64),
+        failed: trials - simulated,
+    }
 }
 
 /// What the constraints of a file came to in the last of the rounds.
 fn constraint_parts(file: &ProblemFile, rounds: &[ConstraintRound]) -> Vec<ConstraintPart> {
-    let states = rounds.last().map(|round| round.constraints.as_slice()).unwrap_or_default();
-    let names = file.constraint_names.iter().zip(file.constraints.constraints());
-    let parts = names.zip(states);
+    let states = rounds.last().into_iter().flat_map(|round| &round.constraints);
+    let parts = file.constraint_names.iter().zip(file.constraints.constraints()).zip(states);
     let part = |((name, constraint), state): ((&String, &Constraint), &ConstraintState)| ConstraintPart {
         name: name.clone(),
         tolerance: constraint.tolerance,
@@ -217,11 +255,10 @@ type Found = (TrajectoryOptimum, Vec<ConstraintRound>);
 /// Optimizes from every start; what became of each, where there are several, and the best result.
 fn optimize(
     file: &ProblemFile,
-    problem: &Problem,
+    (problem, starts): (&dyn OptimizedProblem, &[Vec<f64>]),
     digest: &str,
     arguments: &OptimizeArguments,
 ) -> Result<(Vec<StartReport>, Found), Error> {
-    let starts = file.all_starts();
     let bars = several();
     let one = |(k, start): (usize, &Vec<f64>)| {
         let progress = Some(among_bars(file.settings.max_iterations, &bars));
@@ -232,11 +269,19 @@ fn optimize(
                 if !arguments.resume {
                     remove(&path)?;
                 }
-                let problem = format!("{digest} {k}");
+                let problem = match (k, &file.ensemble) {
+                    (0, Some(_)) => digest.to_owned(),
+                    _ => format!("{digest} {k}"),
+                };
                 Some(ProblemCheckpoints { store: Arc::new(CheckpointFile { path }), problem })
             }
         };
-        file.optimize(&problem.separate(), start, checkpoints, progress)
+        // Every start counts its own evaluations, and the first of an ensemble also those that the start took.
+        let own = file.optimized()?;
+        if k == 0 && file.ensemble.is_some() {
+            own.counter().set(&problem.counter().read());
+        }
+        file.optimize(&*own, start, checkpoints, progress)
     };
     let mut results = in_parallel(starts.iter().enumerate(), one);
     // A motion that keeps the constraints goes before one that does not.
@@ -267,114 +312,78 @@ fn optimize(
 }
 
 fn start_report(result: &Result<Found, isobar::argmin::core::Error>) -> StartReport {
-    match result {
-        Ok((TrajectoryOptimum { cost, iterations, termination, .. }, _)) => {
-            StartReport { cost: Some(*cost), iterations: Some(*iterations), termination: termination.clone() }
-        }
-        Err(error) => StartReport { cost: None, iterations: None, termination: error.to_string() },
+    let found = result.as_ref().map(|(optimum, _)| optimum);
+    StartReport {
+        cost: found.ok().map(|optimum| optimum.cost),
+        iterations: found.ok().map(|optimum| optimum.iterations),
+        termination: found.map_or_else(ToString::to_string, |optimum| optimum.termination.clone()),
     }
 }
 
-/// Whether a result has feedback gains: L-BFGS linearizes nothing, so that its memory need not hold that.
-fn has_policy(report: &OptimizeReport) -> bool {
-    report.optimum.method != TrajectoryMethod::Lbfgs
-}
-
-/// Writes the result's files.
-fn write_results(
-    file: &ProblemFile,
-    problem: &Problem,
-    folder: &Path,
-    report: &OptimizeReport,
-) -> Result<(), Error> {
-    let write = |name: &str, text: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| {
-        let path = folder.join(name);
-        write_atomically::<std::io::Error>(&path, |out| text(out))
-            .map_err(|source| Error::Write { path: path.display().to_string(), source })
+/// Why an optimization, or what it needs, failed: bad input, a simulation, or the optimization.
+pub(super) fn failed(file: &ProblemFile, error: isobar::argmin::core::Error) -> Error {
+    let path = file.path.display().to_string();
+    let error = match error.downcast::<SimulationError>() {
+        Ok(source) => return Error::Simulation { path, source: Box::new(source) },
+        Err(error) => error,
     };
-    write("commands.toml", &|out| write_commands(out, &report.commands))?;
-    write("result.json", &|out| write_json(out, report))?;
-    if has_policy(report) {
-        let policy = problem.policy(&report.optimum.variables).map_err(|e| failed(file, e))?;
-        write("policy.json", &|out| write_json(out, &policy_tables(&policy, &file.controls)))?;
-    } else {
-        // That of another method would be taken for this result's.
-        let path = folder.join("policy.json");
-        remove(&path).map_err(|source| Error::Write { path: path.display().to_string(), source })?;
+    let message = error.to_string();
+    match error.is::<DataError>() {
+        true => Error::Checkpoint { path, message },
+        false => Error::Optimization { path, message },
     }
-    let x = &report.optimum.variables;
-    let trajectory = problem.trajectory(x).map_err(|e| failed(file, e))?;
-    trajectory.write(folder.join("trajectory.csv"), &file.scene.model)?;
-    Run::write(folder, &file.path)
 }
 
-/// Prints the result for people.
-fn print_report(out: &mut dyn Write, report: &OptimizeReport, folder: Option<&Path>) -> Result<(), Error> {
-    let optimum = &report.optimum;
-    for (k, start) in report.starts.iter().enumerate() {
-        let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
-        writeln!(out, "start {k}: cost {cost}, {}", start.termination)?;
+/// Checks that the folder has no results yet, which took long to compute, unless the call says what becomes of them.
+fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
+    let folder = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force);
+    let has = |folder: &Path| {
+        let mut names = ["result.json", "checkpoint.json"].into_iter();
+        names.find(|name| folder.join(name).exists())
+    };
+    match folder.and_then(|folder| Some((folder.display(), has(folder)?))) {
+        Some((folder, name)) => Err(Error::Usage(format!(
+            "{folder}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them"
+        ))),
+        None => Ok(()),
     }
-    writeln!(
-        out,
-        "{}: {} after {} iterations ({} rollouts, {} gradients, {} linearizations)",
-        optimum.method.name(),
-        optimum.termination,
-        optimum.iterations,
-        optimum.evaluations.rollouts,
-        optimum.evaluations.gradients,
-        optimum.evaluations.jacobians
-    )?;
-    let names = report.costs.iter().map(|part| part.name.chars().count());
-    let width = names.fold("total".len(), usize::max);
-    writeln!(out, "\n{:width$}  {:>13}  {:>13}", "cost", "start", "end")?;
-    for CostPart { name, start, end } in &report.costs {
-        writeln!(out, "{name:width$}  {start:>13.6e}  {end:>13.6e}")?;
-    }
-    let (start, end) = (report.cost_at_start, optimum.cost);
-    writeln!(out, "{:width$}  {start:>13.6e}  {end:>13.6e}", "total")?;
-    if !report.constraints.is_empty() {
-        let names = report.constraints.iter().map(|part| part.name.chars().count());
-        let width = names.fold("constraint".len(), usize::max);
-        let titles = ["violation", "allowed", "multiplier", "penalty"];
-        write!(out, "\n{:width$}", "constraint")?;
-        titles.iter().try_for_each(|title| write!(out, "  {title:>13}"))?;
-        writeln!(out)?;
-        for ConstraintPart { name, tolerance, state } in &report.constraints {
-            let ConstraintState { violation, multiplier, penalty, .. } = state;
-            write!(out, "{name:width$}")?;
-            [violation, tolerance, multiplier, penalty]
-                .iter()
-                .try_for_each(|x| write!(out, "  {x:>13.6e}"))?;
-            writeln!(out)?;
+}
+
+/// The command that goes on from a result that is not converged, or shows why it cannot; nothing of
+/// one that is.
+fn next_command(optimum: &TrajectoryOptimum, arguments: &OptimizeArguments) -> Option<String> {
+    let problem = arguments.problem.display();
+    let folder = arguments.out.as_ref().map(|folder| folder.display());
+    let more = optimum.iterations.saturating_mul(2);
+    match (&optimum.ending, folder) {
+        (Termination::Converged { .. }, _) => None,
+        (Termination::Budget { .. }, None) => {
+            Some(format!("isobar optimize {problem} --max-iterations {more}"))
         }
-        let stationarity = report.rounds.last().map_or(0.0, |round| round.stationarity);
-        writeln!(out, "{} rounds; gradient of the Lagrangian {stationarity:.2e}", report.rounds.len())?;
-    }
-    write!(out, "\n{:>10}", "t (s)")?;
-    for command in &report.commands {
-        write!(out, "  {:>12}", command.actuator)?;
-    }
-    writeln!(out)?;
-    let times = report.commands.first().map_or(&[][..], |command| &command.times);
-    for (i, time) in times.iter().enumerate() {
-        write!(out, "{time:>10.4}")?;
-        for command in &report.commands {
-            write!(out, "  {:>12.6}", command.values[i])?;
+        (Termination::Budget { .. }, Some(folder)) => {
+            Some(format!("isobar optimize {problem} --out {folder} --resume --max-iterations {more}"))
         }
-        writeln!(out)?;
+        (_, None) => Some(format!(
+            "isobar optimize {problem} --out FOLDER; isobar gradient-check {problem} --at FOLDER/result.json"
+        )),
+        (_, Some(folder)) => Some(format!("isobar gradient-check {problem} --at {folder}/result.json")),
     }
-    if let Some(folder) = folder {
-        let (folder, policy) = (folder.display(), if has_policy(report) { "policy.json, " } else { "" });
-        writeln!(
-            out,
-            "\nwritten to {folder}: commands.toml, {policy}trajectory.csv, result.json, run.json, checkpoint.json\n\
-             to look at it: isobar report {folder}"
-        )?;
-    } else {
-        writeln!(out, "\nto keep commands, motion and result: --out FOLDER")?;
+}
+
+/// The checkpoint of one of the starts.
+fn checkpoint_path(folder: &Path, start: usize) -> PathBuf {
+    match start {
+        0 => folder.join("checkpoint.json"),
+        k => folder.join(format!("checkpoint_{k}.json")),
     }
-    Ok(())
+}
+
+/// Removes a file that may be there.
+pub(super) fn remove(path: &Path) -> Result<(), std::io::Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The variables of a result or a checkpoint of a problem.

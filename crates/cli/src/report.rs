@@ -6,16 +6,15 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Deserialize;
 
 use super::messages::{remark, text_output};
-use super::optimize::problem;
-use super::optimize_shared::failed;
+use super::optimize::{failed, problem};
+use super::optimize_report::{CostPart, OptimizeReport, Outcome, ParameterReport, TestReport};
 use super::outputs::check_outputs;
 use super::recordings::{about, check_formats, command_line, have_plots, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};
 use super::{Error, load_scene, print_warnings};
-use isobar::io::{ProblemFile, Scene};
+use isobar::io::{OptimizedCommand, ProblemFile, Scene};
 use isobar::rollout::Trajectory;
 use isobar::spatial::SpatialForce;
 use isobar_report::{Chart, Curve, CurveMode, Page, Recording, Table};
@@ -40,75 +39,6 @@ pub(super) struct ReportArguments {
     /// one of 1, 2, 4, 8 and so on, whose commands are kept
     #[arg(long, value_name = "N", conflicts_with = "trajectory")]
     iteration: Option<u64>,
-}
-
-/// What the results of an optimization have that is shown.
-#[derive(Deserialize)]
-struct OptimizationResult {
-    /// What tells the problem from others.
-    problem: String,
-    termination: String,
-    costs: Vec<CostPart>,
-    history: Vec<Iteration>,
-    commands: Vec<Command>,
-    variables: Vec<f64>,
-    /// Of controllers.
-    #[serde(default)]
-    parameters: Vec<Parameter>,
-    /// Of an ensemble.
-    test: Option<Test>,
-}
-
-#[derive(Deserialize)]
-struct Parameter {
-    name: String,
-    start: f64,
-    value: f64,
-}
-
-/// How the members of the test fared, before and after.
-#[derive(Deserialize)]
-struct Test {
-    start: Outcome,
-    end: Outcome,
-}
-
-#[derive(Deserialize)]
-struct Outcome {
-    success: Option<Success>,
-    mean_cost: Option<f64>,
-    failed: usize,
-}
-
-#[derive(Deserialize)]
-struct Success {
-    successes: usize,
-    trials: usize,
-}
-
-#[derive(Deserialize)]
-struct CostPart {
-    name: String,
-    start: f64,
-    end: f64,
-}
-
-#[derive(Deserialize)]
-struct Iteration {
-    iteration: u64,
-    cost: f64,
-    gradient_norm: Option<f64>,
-    /// Of a few of them.
-    #[serde(default)]
-    variables: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-struct Command {
-    actuator: String,
-    times: Vec<f64>,
-    values: Vec<f64>,
-    interpolation: String,
 }
 
 /// Reads, and writes.
@@ -182,7 +112,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     let file = ProblemFile::load(&run.problem)?;
     print_warnings(&file.scene.warnings);
     let result_file = folder.join("result.json");
-    let result: OptimizationResult = read_json(&result_file)?;
+    let result: OptimizeReport = read_json(&result_file)?;
     let mut warnings = file.scene.warnings.clone();
     if result.problem != file.digest() {
         let problem = run.problem.display();
@@ -197,16 +127,10 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     check_outputs(outputs, &inputs)?;
     let recording = match arguments.iteration {
         None => recording(&file.scene, &trajectory, arguments.every)?,
-        Some(_) if file.ensemble.is_some() => {
-            let of = arguments.of.display();
-            return Err(Error::Usage(format!(
-                "{of}: --iteration is for problems without [ensemble] and controller_parameters; leave it out"
-            )));
-        }
         Some(number) => {
             file.scene.check_motion()?;
             let variables = variables_of(folder, &result, number)?;
-            let motion = problem(&file)?.trajectory(variables).map_err(|error| failed(&file, error))?;
+            let motion = motion_under(&file, variables)?;
             recorded(&file.scene, &motion, &[], arguments.every)
         }
     };
@@ -221,7 +145,7 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     let more = [
         ["scene", &file.scene.path.display().to_string()],
         ["motion", &shown],
-        ["end", &result.termination],
+        ["end", &result.optimum.termination],
         ["command", &run.command],
     ];
     let about = about("problem", &run.problem, more.map(|line| line.map(str::to_owned)));
@@ -238,19 +162,16 @@ fn of_folder(arguments: &ReportArguments, folder: &Path, outputs: &[PathBuf]) ->
     Ok(recording.film.frames.len())
 }
 
-/// The motion that the optimization began from; of an ensemble that of its first member. `None` where it cannot be
-/// simulated.
+/// The motion under these variables; of an ensemble that of its first member.
+fn motion_under(file: &ProblemFile, variables: &[f64]) -> Result<Trajectory, Error> {
+    let motion = problem(file)?.motion_of(0, variables).and_then(|motion| Ok(motion.completed()?));
+    motion.map_err(|error| failed(file, error))
+}
+
+/// The motion that the optimization began from. `None` where it cannot be simulated.
 fn start_motion(file: &ProblemFile) -> Option<Trajectory> {
-    match &file.ensemble {
-        Some(ensemble) => {
-            let start = ensemble.task.variables.from_values(&ensemble.start);
-            Some(ensemble.problem().motion(&start, 0).ok()?.trajectory)
-        }
-        None => {
-            let problem = problem(file).ok()?;
-            problem.trajectory(&problem.variables(&file.start).ok()?).ok()
-        }
-    }
+    let start = problem(file).ok()?.shared_variables().from_values(file.whole_start());
+    motion_under(file, &start).ok()
 }
 
 /// The motion of a trajectory file.
@@ -280,15 +201,17 @@ fn recorded(
 }
 
 /// The variables that an iteration came to.
-fn variables_of<'r>(folder: &Path, result: &'r OptimizationResult, number: u64) -> Result<&'r [f64], Error> {
-    if result.history.last().is_some_and(|last| last.iteration == number) {
-        return Ok(&result.variables);
+fn variables_of<'r>(folder: &Path, result: &'r OptimizeReport, number: u64) -> Result<&'r [f64], Error> {
+    if result.optimum.history.last().is_some_and(|last| last.iteration == number) {
+        return Ok(&result.optimum.variables);
     }
-    let kept = || result.history.iter().filter(|iteration| !iteration.variables.is_empty());
+    let kept = || result.optimum.history.iter().filter(|iteration| !iteration.variables.is_empty());
     let found = kept().find(|iteration| iteration.iteration == number);
     found.map(|iteration| &iteration.variables[..]).ok_or_else(|| {
-        let numbers: Vec<String> =
-            kept().chain(result.history.last()).map(|iteration| iteration.iteration.to_string()).collect();
+        let numbers: Vec<String> = kept()
+            .chain(result.optimum.history.last())
+            .map(|iteration| iteration.iteration.to_string())
+            .collect();
         let folder = folder.display();
         Error::Usage(format!(
             "{folder}: has no commands of iteration {number}; it has those of {}",
@@ -298,16 +221,20 @@ fn variables_of<'r>(folder: &Path, result: &'r OptimizationResult, number: u64) 
 }
 
 /// The commands over time, those of the start, of a few iterations and those found, and the costs of the iterations.
-fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>, Error> {
-    let mut earlier = vec![("start".to_owned(), file.commands(&file.start))];
-    // The last one is what was found; the start may not be what iterations began from. In ensembles variables are
-    // also parameters of controllers.
-    let passed = if file.ensemble.is_some() { 0 } else { result.history.len().saturating_sub(1) };
-    for iteration in result.history.iter().take(passed).filter(|i| i.iteration > 0 && !i.variables.is_empty())
+fn charts(file: &ProblemFile, result: &OptimizeReport) -> Result<Vec<Chart>, Error> {
+    let mut earlier = vec![("start".to_owned(), file.commands(file.whole_start()))];
+    // The last one is what was found; the start may not be what iterations began from.
+    let passed = result.optimum.history.len().saturating_sub(1);
+    let problem = problem(file)?;
+    let shared = problem.shared_variables();
+    for iteration in
+        result.optimum.history.iter().take(passed).filter(|i| i.iteration > 0 && !i.variables.is_empty())
     {
         // Those of a problem that has changed since may be of another number.
-        let Ok(values) = problem(file)?.values(&iteration.variables) else { continue };
-        earlier.push((format!("after {}", iteration.iteration), file.commands(&values)));
+        if iteration.variables.len() == shared.count() {
+            let values = shared.values(&iteration.variables);
+            earlier.push((format!("after {}", iteration.iteration), file.commands(&values)));
+        }
     }
     let curve = |name: &str, times: &[f64], values: &[f64], interpolation: &str| Curve {
         name: name.to_owned(),
@@ -316,11 +243,11 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>,
         y: values.to_vec(),
         ..Curve::default()
     };
-    let command = |found: &Command| {
+    let command = |found: &OptimizedCommand| {
         let mut curves = vec![curve("found", &found.times, &found.values, &found.interpolation)];
         curves.extend(earlier.iter().filter_map(|(name, commands)| {
             let own = commands.iter().find(|command| command.actuator == found.actuator)?;
-            Some(curve(name, &own.times, &own.values, own.interpolation))
+            Some(curve(name, &own.times, &own.values, &own.interpolation))
         }));
         Chart {
             title: format!("Command of {}", found.actuator),
@@ -330,7 +257,7 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>,
             ..Chart::default()
         }
     };
-    let x: Vec<f64> = result.history.iter().map(|iteration| iteration.iteration as f64).collect();
+    let x: Vec<f64> = result.optimum.history.iter().map(|iteration| iteration.iteration as f64).collect();
     let by_iteration = |title: &str, axis: &str, y: Vec<f64>| Chart {
         title: title.to_owned(),
         axes: ["iteration".to_owned(), axis.to_owned()],
@@ -340,17 +267,17 @@ fn charts(file: &ProblemFile, result: &OptimizationResult) -> Result<Vec<Chart>,
         ..Chart::default()
     };
     let mut charts: Vec<Chart> = result.commands.iter().map(command).collect();
-    let costs = result.history.iter().map(|iteration| iteration.cost).collect();
+    let costs = result.optimum.history.iter().map(|iteration| iteration.cost).collect();
     charts.push(by_iteration("Cost by iteration", "cost", costs));
-    if result.history.iter().any(|iteration| iteration.gradient_norm.is_some()) {
-        let norms = result.history.iter().map(|i| i.gradient_norm.unwrap_or(f64::NAN)).collect();
+    if result.optimum.history.iter().any(|iteration| iteration.gradient_norm.is_some()) {
+        let norms = result.optimum.history.iter().map(|i| i.gradient_norm.unwrap_or(f64::NAN)).collect();
         charts.push(by_iteration("Gradient by iteration", "largest derivative that no bound holds", norms));
     }
     Ok(charts)
 }
 
 /// The terms of the cost, and of an ensemble the parameters and the members of the test.
-fn tables(result: &OptimizationResult) -> Vec<Table> {
+fn tables(result: &OptimizeReport) -> Vec<Table> {
     let table = |title: &str, first: &str, rows: Vec<Vec<String>>| Table {
         title: title.to_owned(),
         is_result: true,
@@ -358,13 +285,14 @@ fn tables(result: &OptimizationResult) -> Vec<Table> {
         rows,
     };
     let mut tables = vec![table("Costs", "cost", costs(result))];
-    if !result.parameters.is_empty() {
-        let row = |Parameter { name, start, value }: &Parameter| {
+    let parameters = result.parameters.as_deref().unwrap_or_default();
+    if !parameters.is_empty() {
+        let row = |ParameterReport { name, start, value }: &ParameterReport| {
             vec![name.clone(), format!("{start:.6e}"), format!("{value:.6e}")]
         };
-        tables.push(table("Parameters", "parameter", result.parameters.iter().map(row).collect()));
+        tables.push(table("Parameters", "parameter", parameters.iter().map(row).collect()));
     }
-    if let Some(Test { start, end }) = &result.test {
+    if let Some(TestReport { start, end, .. }) = &result.test {
         let rate = |of: &Outcome| {
             of.success.as_ref().map_or("–".to_owned(), |s| format!("{} of {}", s.successes, s.trials))
         };
@@ -381,7 +309,7 @@ fn tables(result: &OptimizationResult) -> Vec<Table> {
 }
 
 /// The terms of the cost, and their sum.
-fn costs(result: &OptimizationResult) -> Vec<Vec<String>> {
+fn costs(result: &OptimizeReport) -> Vec<Vec<String>> {
     let total = |of: fn(&CostPart) -> f64| result.costs.iter().map(of).sum::<f64>();
     let all =
         CostPart { name: "total".to_owned(), start: total(|part| part.start), end: total(|part| part.end) };

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
-use crate::io::problem::controls::OptimizedControl;
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variations};
 use crate::io::problem::end_time::free_end;
 use crate::io::problem::ensemble_schema::EnsembleTable;
+use crate::io::problem::file::ProblemFile;
 use crate::io::problem::optimized_numbers::{
     check_unvaried, design, design_variables, names, tuned_parameters,
 };
@@ -23,7 +23,7 @@ use crate::optimize::ensemble::{
 use crate::optimize::objective::{Deviation, Objective};
 use crate::optimize::trajectory::ControlRange;
 use crate::parallel::in_parallel;
-use crate::rollout::{ControlKnots, ControlLaw, Controls, SimulationSettings};
+use crate::rollout::{ControlLaw, Controls};
 use crate::step::Integrator;
 
 /// A member of the ensemble of a problem file.
@@ -60,17 +60,6 @@ impl ProblemEnsemble {
     }
 }
 
-/// What the ensemble takes from the rest of the problem.
-pub(in crate::io) struct Nominal<'p> {
-    pub scene: &'p Scene,
-    pub simulation: SimulationSettings,
-    pub until: f64,
-    pub knots: &'p ControlKnots,
-    pub controls: &'p [OptimizedControl],
-    pub start: &'p [f64],
-    pub objective: &'p Objective,
-}
-
 /// Whether a problem is one of an ensemble.
 pub(in crate::io) fn is_ensemble(table: &ProblemTable, scene: &Scene) -> bool {
     let given = !table.vary.is_empty() || table.ensemble.is_some() || !table.success.is_empty();
@@ -82,7 +71,7 @@ pub(in crate::io) fn ensemble(
     path: &Path,
     document: &Document,
     table: &ProblemTable,
-    nominal: &Nominal<'_>,
+    nominal: &ProblemFile,
 ) -> Result<ProblemEnsemble, FileError> {
     let located = |problem| document.located(problem);
     let root = FieldPath::root();
@@ -92,40 +81,33 @@ pub(in crate::io) fn ensemble(
         return Err(located(Problem::new(root.key("constraints"), message)));
     }
     let settings = settings(table, &root).map_err(located)?;
-    let tuned = tuned_parameters(&table.controller_parameters, nominal.scene, &root).map_err(located)?;
-    let designed = design_variables(&table.model_parameters, &table.vary, nominal.scene, &root);
+    let tuned = tuned_parameters(&table.controller_parameters, &nominal.scene, &root).map_err(located)?;
+    let designed = design_variables(&table.model_parameters, &table.vary, &nominal.scene, &root);
     let (designed, given): (Vec<_>, Vec<f64>) = designed.map_err(located)?.into_iter().unzip();
     let until_then = |until: f64| {
         let times = nominal.simulation.step_times(until);
         times.map_err(|error| located(Problem::new(root.key("until"), error)))
     };
-    let times = until_then(nominal.until)?;
     let optimized: Vec<(usize, ControlRange)> =
         nominal.controls.iter().map(|control| (control.actuator, control.range)).collect();
-    let map = nominal.knots.map(optimized.len(), &times);
+    let map = nominal.knots.map(optimized.len(), &until_then(nominal.until)?);
     let map = map.map_err(|error| located(Problem::new(root.key("knots"), error)))?;
-    let mut start = if optimized.is_empty() { Vec::new() } else { nominal.start.to_vec() };
+    let mut start = nominal.start.clone();
     let parameters = nominal.scene.controller_parameters().to_vec();
     start.extend(tuned.iter().map(|t| parameters[t.index].max(t.range.lower).min(t.range.upper)));
     start.extend(designed.iter().zip(given).map(|(v, value)| value.max(v.range.lower).min(v.range.upper)));
     let end =
-        free_end(table, Some(nominal.knots).filter(|_| !optimized.is_empty()), &root).map_err(located)?;
-    let (knots, at_end) = (Some(KnotVariables { map, optimized }), root.key("end_time"));
-    let (variables, times) = match end {
-        None => {
-            let field = root.key("controller_parameters");
-            let variables = SharedVariables::new(knots, tuned, designed);
-            (variables.map_err(|error| located(Problem::new(field, error)))?, times)
-        }
-        Some(end) => {
-            start.push(nominal.until);
-            // Up to the end of the step that is under way at the latest end.
-            let step = nominal.simulation.time_step;
-            let times = until_then((end.range.upper / step).ceil() * step)?;
-            let variables = SharedVariables::with_free_end(knots, tuned, designed, end);
-            (variables.map_err(|error| located(Problem::new(at_end, error)))?, times)
-        }
-    };
+        free_end(table, Some(&nominal.knots).filter(|_| !optimized.is_empty()), &root).map_err(located)?;
+    let (mut latest, mut field) = (nominal.until, root.key("controller_parameters"));
+    if let Some(end) = &end {
+        start.push(nominal.until);
+        // Up to the end of the step that is under way at the latest end.
+        let step = nominal.simulation.time_step;
+        (latest, field) = ((end.range.upper / step).ceil() * step, root.key("end_time"));
+    }
+    let times = until_then(latest)?;
+    let variables = SharedVariables::new(Some(KnotVariables { map, optimized }), tuned, designed, end);
+    let variables = variables.map_err(|error| located(Problem::new(field, error)))?;
     let (simulation, until) = (nominal.simulation, nominal.until);
     let risk = settings.risk;
     let task = EnsembleTask { settings: simulation, until, variables, parameters, risk };
@@ -182,7 +164,7 @@ struct MemberMaker<'p> {
     path: &'p Path,
     document: &'p Document,
     table: &'p ProblemTable,
-    nominal: &'p Nominal<'p>,
+    nominal: &'p ProblemFile,
     varied: &'p [Variation],
     times: &'p [f64],
     seed: u64,
@@ -195,7 +177,7 @@ impl MemberMaker<'_> {
         let located = |problem| document.located(problem);
         let other;
         let scene = match varied.is_empty() {
-            true => nominal.scene,
+            true => &nominal.scene,
             false => {
                 other = self.scene(draws, member)?;
                 &other
@@ -254,10 +236,10 @@ impl MemberMaker<'_> {
         let names = |s: &Scene| -> Vec<String> {
             s.feedback.parameter_names().into_iter().map(|(name, _)| name).collect()
         };
-        if own(&scene) != own(nominal.scene) {
+        if own(&scene) != own(&nominal.scene) {
             return mismatch("actuators");
         }
-        if names(&scene) != names(nominal.scene)
+        if names(&scene) != names(&nominal.scene)
             || scene.controller_parameters().len() != nominal.scene.controller_parameters().len()
         {
             return mismatch("parameters of controllers");

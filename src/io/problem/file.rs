@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::io::digest::Digest;
 use crate::io::document::Document;
@@ -15,9 +17,9 @@ use crate::io::problem::controls::{
 };
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::end_time::latest_end;
-use crate::io::problem::ensemble::{Nominal, ProblemEnsemble, ensemble, is_ensemble};
+use crate::io::problem::ensemble::{ProblemEnsemble, ensemble, is_ensemble};
 use crate::io::problem::memory::check_memory;
-use crate::io::problem::schema::{OptimizerTable, ProblemTable, StartsTable};
+use crate::io::problem::schema::{OptimizerTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
 use crate::io::scene::plausibility::angle_warnings;
@@ -25,25 +27,29 @@ use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
 use crate::optimize::checkpoint::ProblemCheckpoints;
 use crate::optimize::constraints::Constraints;
+use crate::optimize::ensemble::SharedVariables;
 use crate::optimize::multi_start::scattered_starts;
 use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, TrajectoryMethod, TrajectoryOptimum,
-    TrajectoryProblem, TrajectorySettings, TrajectoryTask, optimize_constrained_trajectory,
-    optimize_smoothed_trajectory, optimize_trajectory,
+    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, OptimizedProblem, TrajectoryMethod,
+    TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    optimize_constrained_trajectory, optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
 
-/// Starts beside the one of the file, normally distributed around it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Several starts: the start of the file, and others normally distributed around it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ScatteredStarts {
-    /// Number of starts, that of the file included.
+    /// The number of starts, including that of the file.
     pub count: usize,
-    /// Standard deviation, in the scale of each control.
+    /// Standard deviation, in the scale of each variable; of its logarithm where that is the variable.
     pub spread: f64,
     /// Seed of the random numbers.
+    #[serde(default)]
     pub seed: u64,
 }
 
@@ -107,10 +113,7 @@ impl ProblemFile {
         let warnings = warnings.map(|p| format!("warning: {}", document.located(p))).collect::<Vec<_>>();
         file.scene.warnings.extend(warnings);
         if is_ensemble(&table, &file.scene) {
-            let ProblemFile { scene, simulation, until, knots, controls, start, objective, .. } = &file;
-            let (simulation, until) = (*simulation, *until);
-            let nominal = Nominal { scene, simulation, until, knots, controls, start, objective };
-            file.ensemble = Some(ensemble(path, &document, &table, &nominal)?);
+            file.ensemble = Some(ensemble(path, &document, &table, &file)?);
         }
         Ok(file)
     }
@@ -122,24 +125,17 @@ impl ProblemFile {
     /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
     pub fn optimize(
         &self,
-        problem: &TrajectoryProblem<'_>,
+        problem: &dyn OptimizedProblem,
         start: &[f64],
         checkpoints: Option<ProblemCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), argmin::core::Error> {
         let settings = &self.settings;
-        let constraints = &self.constraints;
-        if !constraints.constraints().is_empty() {
+        let constraints = Some(&self.constraints).filter(|all| !all.constraints().is_empty());
+        if let Some((constraints, problem)) = constraints.zip(problem.as_trajectory()) {
             let settings = ConstrainedSettings { trajectory: *settings, max_rounds: self.max_rounds };
-            let (checkpoints, progress) = (checkpoints.as_ref(), progress.as_ref());
-            return optimize_constrained_trajectory(
-                problem,
-                constraints,
-                start,
-                &settings,
-                checkpoints,
-                progress,
-            );
+            let (kept, told) = (checkpoints.as_ref(), progress.as_ref());
+            return optimize_constrained_trajectory(problem, constraints, start, &settings, kept, told);
         }
         let optimum = match &self.smoothing {
             Some(smoothing) => {
@@ -150,7 +146,18 @@ impl ProblemFile {
         Ok((optimum?, Vec::new()))
     }
 
-    /// The problem, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
+    /// The problem, of whatever kind: that of the ensemble where there is one, or else [`Self::problem`].
+    ///
+    /// # Errors
+    /// Those of [`Self::problem`].
+    pub fn optimized(&self) -> Result<Box<dyn OptimizedProblem + '_>, ProblemError> {
+        Ok(match &self.ensemble {
+            Some(ensemble) => Box::new(ensemble.problem()),
+            None => Box::new(self.problem()?),
+        })
+    }
+
+    /// The problem of commands alone, for argmin's solvers and [`crate::optimize::trajectory::optimize_trajectory`].
     ///
     /// # Errors
     /// [`Self::load`] has found all errors already, unless something was changed since.
@@ -182,23 +189,35 @@ impl ProblemFile {
         )
     }
 
-    /// Number of starts.
-    pub fn start_count(&self) -> usize {
-        self.starts.map_or(1, |starts| starts.count)
+    /// Values of all variables to start from.
+    pub fn whole_start(&self) -> &[f64] {
+        self.ensemble.as_ref().map_or(&self.start, |ensemble| &ensemble.start)
     }
 
-    /// Values at knots to start from: those of the file, then scattered ones within bounds.
-    pub fn all_starts(&self) -> Vec<Vec<f64>> {
+    /// Values to start from, of the variables of [`Self::optimized`]: those of the file, then scattered ones within
+    /// bounds. The logarithm of a number is scattered where it is the variable.
+    pub fn all_starts(&self, variables: &SharedVariables) -> Vec<Vec<f64>> {
+        let start = self.whole_start();
         let Some(ScatteredStarts { count, spread, seed }) = self.starts else {
-            return vec![self.start.clone()];
+            return vec![start.to_vec()];
         };
-        let at_knots = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
-            let ranges = self.controls.iter().cycle().take(self.start.len());
-            ranges.map(|control| of(&control.range)).collect()
+        let of = |value: &dyn Fn(usize, &ControlRange) -> f64| -> Vec<f64> {
+            let ranges = variables.ranges().enumerate();
+            ranges.map(|(i, (range, log))| if log { value(i, range).ln() } else { value(i, range) }).collect()
         };
-        let deviations: Vec<f64> = at_knots(|range| range.scale).iter().map(|scale| spread * scale).collect();
-        let (lower, upper) = (at_knots(|range| range.lower), at_knots(|range| range.upper));
-        scattered_starts(&self.start, &deviations, (&lower, &upper), count, seed)
+        let scales = variables.ranges().map(|(range, log)| if log { 1.0 } else { range.scale });
+        let deviations: Vec<f64> = scales.map(|scale| spread * scale).collect();
+        let (lower, upper) = (of(&|_, range| range.lower), of(&|_, range| range.upper));
+        let mut starts = scattered_starts(&of(&|i, _| start[i]), &deviations, (&lower, &upper), count, seed);
+        for (x, (range, log)) in starts.iter_mut().flat_map(|start| start.iter_mut().zip(variables.ranges()))
+        {
+            if log {
+                *x = x.exp().max(range.lower).min(range.upper);
+            }
+        }
+        // To the last digit.
+        starts.iter_mut().take(1).for_each(|first| first.copy_from_slice(start));
+        starts
     }
 
     /// What tells this problem from others: a digest of the scene, the commands, the costs, the
@@ -224,31 +243,35 @@ impl ProblemFile {
         digest.hexadecimal()
     }
 
-    /// The commands with these values at knots, in the order of [`Self::controls`].
-    pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
-        self.commands_until(values, self.until)
+    /// The end of the motion in s with these values of all variables.
+    pub fn end(&self, values: &[f64]) -> f64 {
+        let free = self.ensemble.as_ref().and_then(|ensemble| ensemble.task.variables.end_time(values));
+        free.unwrap_or(self.until)
     }
 
-    /// The same for a motion that ends at another time in s, with which the knots are stretched.
-    pub fn commands_until(&self, values: &[f64], end: f64) -> Vec<OptimizedCommand> {
+    /// The commands with these values of all variables, in the order of [`Self::controls`]; where the motion ends at
+    /// another time, knots are stretched with it.
+    pub fn commands(&self, values: &[f64]) -> Vec<OptimizedCommand> {
         let dimension = self.controls.len();
-        let stretch = end / self.until;
+        let stretch = self.end(values) / self.until;
+        let at_knots = values.iter().take(self.start.len());
+        let interpolation = match self.knots.interpolation() {
+            KnotInterpolation::ZeroOrderHold => "hold",
+            KnotInterpolation::Linear => "linear",
+            KnotInterpolation::Cubic => "cubic",
+        };
         let of = |(i, control): (usize, &OptimizedControl)| OptimizedCommand {
             actuator: control.name.clone(),
             times: self.knots.times().iter().map(|time| time * stretch).collect(),
-            values: values.iter().skip(i).step_by(dimension).copied().collect(),
-            interpolation: match self.knots.interpolation() {
-                KnotInterpolation::ZeroOrderHold => "hold",
-                KnotInterpolation::Linear => "linear",
-                KnotInterpolation::Cubic => "cubic",
-            },
+            values: at_knots.clone().skip(i).step_by(dimension).copied().collect(),
+            interpolation: interpolation.to_owned(),
         };
         self.controls.iter().enumerate().map(of).collect()
     }
 }
 
 /// A command over time that was found, as the `command` of a scene's actuator.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptimizedCommand {
     /// Name of the actuator.
     pub actuator: String,
@@ -257,7 +280,7 @@ pub struct OptimizedCommand {
     /// The values there.
     pub values: Vec<f64>,
     /// The interpolation between the knots.
-    pub interpolation: &'static str,
+    pub interpolation: String,
 }
 
 /// What to say of starts beyond their bounds.
@@ -315,11 +338,8 @@ fn build(
         let values = start_values(t, control, given, &knots, until, &field.index(i))?;
         start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
     }
-    let (mut settings, starts, smoothing) = optimizer(&table.optimizer, start.len(), &root.key("optimizer"))?;
-    if of_ensemble {
-        check_ensemble_optimizer(&table.optimizer, &root.key("optimizer"))?;
-        settings.method = TrajectoryMethod::Lbfgs;
-    }
+    let of = (of_ensemble, start.len());
+    let (settings, starts, smoothing) = optimizer(&table.optimizer, of, &root.key("optimizer"))?;
     let field = root.key("costs");
     if table.costs.is_empty() {
         return Err(Problem::new(field, "found none; at least one is needed"));
@@ -378,42 +398,38 @@ fn build(
     }
 }
 
-/// Refuses what the optimization of an ensemble does not have.
-fn check_ensemble_optimizer(t: &OptimizerTable, table: &FieldPath) -> Result<(), Problem> {
-    let no = |key: &str, found: &str| {
-        let message = format!(
-            "{found}; with controllers or an ensemble the method is `lbfgs`, from one start, as with `model_parameters` and `end_time`"
-        );
-        Err(Problem::new(table.key(key), message))
-    };
-    match t.kind {
-        TrajectoryMethod::Auto | TrajectoryMethod::Lbfgs => {}
-        other => return no("kind", &format!("found `{}`", other.name())),
-    }
-    match (&t.starts, &t.smoothing, t.initial_damping) {
-        (Some(_), _, _) => no("starts", "found several starts"),
-        (_, Some(_), _) => no("smoothing", "found a smoothed cost"),
-        (_, _, Some(_)) => no("initial_damping", "found a damping"),
-        _ => Ok(()),
-    }
-}
-
 /// Settings of the solver, the starts, the smoothing.
 type Optimizer = (TrajectorySettings, Option<ScatteredStarts>, Option<SmoothingSettings>);
 
-fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<Optimizer, Problem> {
+/// Those of an ensemble or not, with so many values at knots.
+fn optimizer(
+    t: &OptimizerTable,
+    (of_ensemble, variables): (bool, usize),
+    table: &FieldPath,
+) -> Result<Optimizer, Problem> {
+    let method = match t.kind {
+        kind if !of_ensemble => kind,
+        TrajectoryMethod::Auto | TrajectoryMethod::Lbfgs => TrajectoryMethod::Lbfgs,
+        other => {
+            let message = format!(
+                "found `{}`; with controllers or an ensemble the method is `lbfgs`, as with `model_parameters` and `end_time`",
+                other.name()
+            );
+            return Err(Problem::new(table.key("kind"), message));
+        }
+    };
     let standard = TrajectorySettings::default();
     let field = table.key("cost_tolerance");
     let cost_tolerance = t.cost_tolerance.map(|found| number(found, Range::AtLeastZero, &field));
     let settings = TrajectorySettings {
-        method: t.kind,
+        method,
         max_iterations: t.max_iterations.unwrap_or(standard.max_iterations),
         cost_tolerance: cost_tolerance.transpose()?,
         initial_damping: t.initial_damping,
     };
     if let Some(damping) = t.initial_damping {
         let field = table.key("initial_damping");
-        if t.kind == TrajectoryMethod::Lbfgs {
+        if method == TrajectoryMethod::Lbfgs {
             let message =
                 "the method `lbfgs` has no damping: it belongs to `auto`, `ilqr` and `levenberg_marquardt`";
             return Err(Problem::new(field, message));
@@ -433,20 +449,19 @@ fn optimizer(t: &OptimizerTable, variables: usize, table: &FieldPath) -> Result<
             }
         }
     };
-    let starts = t.starts.map(|StartsTable { count: number_of, spread, seed }| {
+    if let Some(starts) = &t.starts {
         let field = table.key("starts");
-        let count = count(number_of, 1, field.key("count"))?;
-        let spread = number(spread, Range::Positive, &field.key("spread"))?;
-        Ok(ScatteredStarts { count, spread, seed })
-    });
+        count(starts.count, 1, field.key("count"))?;
+        number(starts.spread, Range::Positive, &field.key("spread"))?;
+    }
     if let Some(smoothing) = &t.smoothing {
         let field = table.key("smoothing");
-        if t.kind != TrajectoryMethod::Lbfgs {
-            let error = ProblemError::Smoothed { method: t.kind.name() };
+        if method != TrajectoryMethod::Lbfgs {
+            let error = ProblemError::Smoothed { method: method.name() };
             return Err(Problem::new(field, error));
         }
         number(smoothing.deviation, Range::Positive, &field.key("deviation"))?;
         count(smoothing.pairs, 2, field.key("pairs"))?;
     }
-    Ok((settings, starts.transpose()?, t.smoothing))
+    Ok((settings, t.starts, t.smoothing))
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::io::problem::ensemble_schema::{EnsembleTable, NumberTable, VaryTable};
+use crate::io::problem::file::ScatteredStarts;
 use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::scene::quantity_schema::{BodyPairTable, CoordinateTable, OrientationTable, SeenBodyTable};
 use crate::io::scene::quantity_tables::{ANGULAR_VELOCITY, Of, POSITION, VELOCITY};
@@ -337,7 +338,7 @@ pub(in crate::io) struct OptimizerTable {
     pub max_rounds: Option<usize>,
     /// The optimization ends when an iteration lowers, or is predicted to lower, the cost by less than
     /// this part of the cost.
-    #[cfg_attr(test, schemars(extend("x-default" = "1e-3 of `auto`, 1e-8 of the others")))]
+    #[cfg_attr(test, schemars(extend("x-default" = "1e-3 of `auto`, 1e-6 of ensembles, 1e-8 of the others")))]
     pub cost_tolerance: Option<f64>,
     /// Damping of the first steps, relative to the diagonal of the Hessian. A larger value is more
     /// cautious, for a start far from any solution. Not allowed with `lbfgs`.
@@ -345,22 +346,9 @@ pub(in crate::io) struct OptimizerTable {
     pub initial_damping: Option<f64>,
     /// Several starts. The best result is kept.
     #[cfg_attr(test, schemars(extend("x-default" = "one")))]
-    pub starts: Option<StartsTable>,
-    /// Smooths the cost over random perturbations. For `lbfgs` only.
+    pub starts: Option<ScatteredStarts>,
+    /// Smooths the cost over random perturbations. For `lbfgs` only, the method of ensembles. Commands are perturbed beyond
+    /// their bounds, all else within them.
     #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub smoothing: Option<SmoothingSettings>,
-}
-
-/// Several starts: the start of the file, and others normally distributed around it.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::io) struct StartsTable {
-    /// The number of starts, including that of the file.
-    pub count: usize,
-    /// Standard deviation, in the scale of each control.
-    pub spread: f64,
-    /// Seed of the random numbers.
-    #[serde(default)]
-    pub seed: u64,
 }

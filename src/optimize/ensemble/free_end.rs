@@ -80,7 +80,7 @@ impl FreeEnd {
 
 /// A motion's end at one value of it.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(in crate::optimize) struct Ending {
     /// The end, s.
     pub time: f64,
     /// Number of steps, the last included.

@@ -1,9 +1,9 @@
 //! How sure a rate of successes is.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Successes among independent trials, and an interval for their rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SuccessRate {
     /// Successes.
     pub successes: usize,

@@ -3,12 +3,12 @@
 //! Each member of an ensemble is a motion of its own: a model, an initial state, controllers with their errors of
 //! sensors. The variables are shared: values of commands at knots, parameters of controllers, numbers of the models and
 //! of the initial states (see [`Design`]), and the end of the motions (see [`FreeEnd`]). What is minimized is made of the members' costs by a [`Risk`]. With one member it
-//! is the optimization of a controller or a design.
+//! is the optimization of a controller or a design. [`optimize_trajectory`](super::trajectory::optimize_trajectory) solves
+//! it.
 
 mod design;
 mod free_end;
 mod interval;
-mod minimize;
 mod problem;
 mod risk;
 mod variables;
@@ -16,7 +16,6 @@ mod variables;
 pub use design::{Design, DesignVariable};
 pub use free_end::FreeEnd;
 pub use interval::{SuccessRate, success_rate};
-pub use minimize::optimize_ensemble;
 pub use problem::{EnsembleMember, EnsembleProblem, EnsembleTask};
 pub use risk::Risk;
 pub use variables::{KnotVariables, SharedVariables, TunedParameter};

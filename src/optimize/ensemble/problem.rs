@@ -1,9 +1,8 @@
-//! The problem of an ensemble, in the form that solvers of argmin need.
+//! The problem of an ensemble.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
-use argmin::core::{CostFunction, Error, Gradient};
+use argmin::core::Error;
 
 use super::design::Design;
 use super::free_end::{Ending, FreeEnd, LossToEnd};
@@ -11,11 +10,12 @@ use super::risk::Risk;
 use super::variables::SharedVariables;
 use crate::multibody::{Model, State};
 use crate::optimize::error::ProblemError;
-use crate::optimize::trajectory::{EvaluationCounter, Evaluations};
+use crate::optimize::randomized_smoothing::SharedCost;
+use crate::optimize::trajectory::{EvaluationCounter, OptimizedProblem, at_moments};
 use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, ClosedLoop, Controller, Controls, HalfSquares, Loss, Moment, Motion, Rollout,
-    SampledController, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryResiduals,
+    SampledController, SimulationError, SimulationSettings, TrajectoryResiduals,
 };
 
 /// A motion that the shared variables have to serve.
@@ -45,7 +45,7 @@ pub struct EnsembleTask {
     /// Integrator and time step.
     pub settings: SimulationSettings,
     /// The time at which the simulations end, s, where that is not a variable (see
-    /// [`SharedVariables::with_free_end`]).
+    /// [`SharedVariables::free_end`]).
     pub until: f64,
     /// What is optimized.
     pub variables: SharedVariables,
@@ -55,7 +55,7 @@ pub struct EnsembleTask {
     pub risk: Risk,
 }
 
-/// The problem of an ensemble: implements argmin's `CostFunction` and `Gradient`.
+/// The problem of an ensemble, an [`OptimizedProblem`]. A rollout is counted for each member.
 ///
 /// Members are evaluated on rayon's threads and summed up in their order, so that costs and gradients have the same bits
 /// on any number of threads; the gradient of the mean is the mean of the members' gradients to the last bit.
@@ -75,34 +75,6 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         Self { task, members, counter: Arc::default() }
     }
 
-    /// What all members have in common.
-    pub fn task(&self) -> &'a EnsembleTask {
-        self.task
-    }
-
-    /// The members.
-    pub fn members(&self) -> &'a [EnsembleMember<C, R>] {
-        self.members
-    }
-
-    /// The evaluations so far: a rollout for each member.
-    pub fn evaluations(&self) -> Evaluations {
-        self.counter.read()
-    }
-
-    /// The counter of evaluations.
-    pub fn counter(&self) -> Arc<EvaluationCounter> {
-        Arc::clone(&self.counter)
-    }
-
-    fn check_count(&self, x: &[f64]) -> Result<(), Error> {
-        let (found, expected) = (x.len(), self.task.variables.count());
-        match found == expected {
-            true => Ok(()),
-            false => Err(Error::msg(format!("{found} variables, but the problem has {expected}"))),
-        }
-    }
-
     /// Does some work with a member's motion under these variables, and with its end where that is one of them: then the
     /// motion goes on to the end of its last step.
     fn with_member<V>(
@@ -111,7 +83,7 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         x: &[f64],
         work: impl FnOnce(&ClosedLoop<'_, C>, &[f64], Option<&Ending>) -> Result<V, SimulationError>,
     ) -> Result<V, Error> {
-        self.check_count(x)?;
+        self.task.variables.check_count(x.len())?;
         let EnsembleTask { settings, until, variables, .. } = self.task;
         let (found, expected) = (member.design.count(), variables.design().len());
         if found != expected {
@@ -166,43 +138,10 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         let member = &self.members[member];
         self.counter.count_rollout();
         self.with_member(member, x, |closed, _, ending| {
-            let (Trajectory { times, states }, controls) = closed.simulate()?;
-            let model = closed.rollout.model;
-            let (contacts, forces) = (RefCell::default(), RefCell::default());
-            let integrator = closed.rollout.settings.integrator;
-            let last = times.len() - 1;
-            let at_end = ending.map(|ending| ending.state(&states[last - 1], &states[last]));
-            let until = ending.map_or(times[last], |ending| ending.time);
-            let moment = |step: usize| {
-                let length = times.get(step + 1).map_or(0.0, |next| next - times[step]);
-                let ends = step == last;
-                Moment {
-                    step,
-                    time: if ends { until } else { times[step] },
-                    dt: if step + 1 == last { until - times[step] } else { length },
-                    model,
-                    state: at_end.as_ref().filter(|_| ends).unwrap_or(&states[step]),
-                    control: if ends { &[] } else { controls.row(step) },
-                    contacts: &contacts,
-                    step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
-                }
-            };
-            Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
-        })
-    }
-
-    /// A member's motion, with its warnings. A free end it reaches with a shorter last step.
-    ///
-    /// # Errors
-    /// When there is not one number for each variable.
-    ///
-    /// # Panics
-    /// When there is no such member.
-    pub fn motion(&self, x: &[f64], member: usize) -> Result<Motion, Error> {
-        self.with_member(&self.members[member], x, |closed, _, ending| {
-            let until = ending.map_or(closed.rollout.until, |ending| ending.time);
-            let rollout = Rollout { until, ..closed.rollout };
-            Ok(ClosedLoop { rollout, ..*closed }.motion())
+            let (trajectory, controls) = closed.simulate()?;
+            let end = ending.zip(trajectory.states.last_chunk());
+            let end = end.map(|(ending, [before, after])| (ending.time, ending.state(before, after)));
+            Ok(at_moments(&closed.rollout, &trajectory, &controls, end.as_ref(), evaluate))
         })
     }
 
@@ -283,18 +222,6 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
         free.map_or([0.0; 2], |(FreeEnd { weight, range, .. }, end)| [weight * end, weight * range.scale])
     }
 
-    /// The cost of the ensemble and its derivatives with respect to the variables.
-    ///
-    /// # Errors
-    /// When the motion of a member cannot be simulated or differentiated: the first of them.
-    pub fn cost_and_gradient(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
-        self.check_count(x)?;
-        let (cost, mut gradient) = self.cost_and_gradient_of_members(x)?;
-        let [of_time, by_end] = self.cost_of_time(x);
-        gradient.last_mut().into_iter().for_each(|by| *by += by_end);
-        Ok((cost + of_time, gradient))
-    }
-
     fn cost_and_gradient_of_members(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
         let known = match self.task.risk {
             Risk::Mean => None,
@@ -323,29 +250,41 @@ impl<'a, C: Controller, R: TrajectoryResiduals> EnsembleProblem<'a, C, R> {
             }
         })
     }
-
-    /// The costs of many points; `None` for a point that cannot be simulated.
-    pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        points.iter().map(|x| self.cost(x).ok()).collect()
-    }
 }
 
-impl<C: Controller, R: TrajectoryResiduals> CostFunction for EnsembleProblem<'_, C, R> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        self.check_count(x)?;
+impl<C: Controller, R: TrajectoryResiduals> SharedCost for EnsembleProblem<'_, C, R> {
+    fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
         let costs = self.member_costs(x).into_iter().collect::<Result<Vec<f64>, Error>>()?;
         Ok(self.task.risk.evaluate(&costs).0 + self.cost_of_time(x)[0])
     }
+
+    fn cost_and_gradient_at(&self, x: &[f64]) -> Result<CostAndGradient, Error> {
+        let (cost, mut gradient) = self.cost_and_gradient_of_members(x)?;
+        let [of_time, by_end] = self.cost_of_time(x);
+        gradient.last_mut().into_iter().for_each(|by| *by += by_end);
+        Ok((cost + of_time, gradient))
+    }
 }
 
-impl<C: Controller, R: TrajectoryResiduals> Gradient for EnsembleProblem<'_, C, R> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
+impl<C: Controller, R: TrajectoryResiduals> OptimizedProblem for EnsembleProblem<'_, C, R> {
+    fn shared_variables(&self) -> &SharedVariables {
+        &self.task.variables
+    }
 
-    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        Ok(self.cost_and_gradient(x)?.1)
+    fn counter(&self) -> Arc<EvaluationCounter> {
+        Arc::clone(&self.counter)
+    }
+
+    fn at_moments_of(&self, member: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
+        self.at_moments(x, member, |moments| work(moments))
+    }
+
+    fn motion_of(&self, member: usize, x: &[f64]) -> Result<Motion, Error> {
+        self.with_member(&self.members[member], x, |closed, _, ending| {
+            // A free end is reached with a shorter last step.
+            let until = ending.map_or(closed.rollout.until, |ending| ending.time);
+            let rollout = Rollout { until, ..closed.rollout };
+            Ok(ClosedLoop { rollout, ..*closed }.motion())
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! The variables that the members of an ensemble share.
 
+use argmin::core::Error;
+
 use super::design::DesignVariable;
 use super::free_end::{Ending, FreeEnd};
 use crate::optimize::error::ProblemError;
@@ -44,33 +46,8 @@ impl SharedVariables {
     /// Variables of all kinds.
     ///
     /// # Errors
-    /// When there is none, or a range makes no sense.
+    /// When there is none, a range makes no sense, or commands at knots have no derivative with respect to the end.
     pub fn new(
-        knots: Option<KnotVariables>,
-        tuned: Vec<TunedParameter>,
-        design: Vec<DesignVariable>,
-    ) -> Result<Self, ProblemError> {
-        let all = Self::of(knots, tuned, design, None)?;
-        match all.count() {
-            0 => Err(ProblemError::NoControls),
-            _ => Ok(all),
-        }
-    }
-
-    /// Variables of all kinds, with the end of the motions among them. There may be no others.
-    ///
-    /// # Errors
-    /// When a range makes no sense, or commands at knots have no derivative with respect to the end.
-    pub fn with_free_end(
-        knots: Option<KnotVariables>,
-        tuned: Vec<TunedParameter>,
-        design: Vec<DesignVariable>,
-        end: FreeEnd,
-    ) -> Result<Self, ProblemError> {
-        Self::of(knots, tuned, design, Some(end))
-    }
-
-    fn of(
         knots: Option<KnotVariables>,
         tuned: Vec<TunedParameter>,
         design: Vec<DesignVariable>,
@@ -93,19 +70,14 @@ impl SharedVariables {
             check_log(&variable.name, &variable.range, variable.log)?;
         }
         let mut all = Self { knots, tuned, design, end, lower: Vec::new(), upper: Vec::new() };
-        all.lower = all.of_ranges(|range| range.lower);
-        all.upper = all.of_ranges(|range| range.upper);
-        Ok(all)
-    }
-
-    fn of_ranges(&self, of: fn(&ControlRange) -> f64) -> Vec<f64> {
-        let mut values: Vec<f64> = Vec::new();
-        if let Some(knots) = &self.knots {
-            (0..knots.map.knots())
-                .for_each(|_| values.extend(knots.optimized.iter().map(|(_, range)| of(range))));
+        if all.count() == 0 {
+            return Err(ProblemError::NoControls);
         }
-        values.extend(self.numbers().map(|(_, range, _)| of(range)));
-        self.from_values(&values)
+        let bound = |of: fn(&ControlRange) -> f64| -> Vec<f64> {
+            all.from_values(&all.ranges().map(|(range, _)| of(range)).collect::<Vec<f64>>())
+        };
+        (all.lower, all.upper) = (bound(|range| range.lower), bound(|range| range.upper));
+        Ok(all)
     }
 
     /// All that is not at knots, in the order of the variables: names, ranges, and whether the variable is the logarithm.
@@ -114,6 +86,13 @@ impl SharedVariables {
         tuned
             .chain(self.design.iter().map(|variable| (variable.name.as_str(), &variable.range, variable.log)))
             .chain(self.end.iter().map(|end| ("end_time", &end.range, false)))
+    }
+
+    /// The range of each variable, and whether it is the logarithm.
+    pub fn ranges(&self) -> impl Iterator<Item = (&ControlRange, bool)> {
+        let row = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| (range, false));
+        let at_knots = row.cycle().take(self.knot_values());
+        at_knots.chain(self.numbers().map(|(_, range, log)| (range, log)))
     }
 
     /// Number of values at knots.
@@ -146,8 +125,18 @@ impl SharedVariables {
         self.knot_values() + self.tuned.len() + self.design.len() + usize::from(self.end.is_some())
     }
 
+    /// Refuses a list that does not have one entry for each variable.
+    pub(in crate::optimize) fn check_count(&self, found: usize) -> Result<(), Error> {
+        let expected = self.count();
+        let what = if expected == self.knot_values() { "controls at knots" } else { "variables" };
+        match found == expected {
+            true => Ok(()),
+            false => Err(Error::msg(format!("{found} values for {expected} {what}"))),
+        }
+    }
+
     /// For each variable the control that it is a value of, counted from 0; all that is not at knots counts as one more.
-    pub(super) fn controls(&self) -> Vec<usize> {
+    pub(in crate::optimize) fn controls(&self) -> Vec<usize> {
         let at_knots = self.knots.as_ref().map_or(0, |knots| knots.optimized.len());
         let of =
             |i: usize| if i < self.knot_values() { i % at_knots } else { at_knots + i - self.knot_values() };
@@ -159,20 +148,29 @@ impl SharedVariables {
         (&self.lower, &self.upper)
     }
 
+    /// The variables with all that is not at knots moved into its bounds.
+    ///
+    /// # Panics
+    /// When there is not one variable for each.
+    pub(in crate::optimize) fn within(&self, x: &[f64]) -> Vec<f64> {
+        let moved = |i: usize| match i < self.knot_values() {
+            true => x[i],
+            false => x[i].max(self.lower[i]).min(self.upper[i]),
+        };
+        (0..self.count()).map(moved).collect()
+    }
+
     /// The variables at values in their units.
     ///
     /// # Panics
     /// When there is not one for each.
     pub fn from_values(&self, values: &[f64]) -> Vec<f64> {
         assert_eq!(values.len(), self.count(), "one value for each variable");
-        let (at_knots, numbers) = values.split_at(self.knot_values());
-        let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
-        let at_knots = at_knots.iter().zip(ranges).map(|(value, range)| value / range.scale);
-        let of = |((_, range, log), &value): ((&str, &ControlRange, bool), &f64)| match log {
+        let of = |(value, (range, log)): (&f64, (&ControlRange, bool))| match log {
             true => value.ln(),
             false => value / range.scale,
         };
-        at_knots.chain(self.numbers().zip(numbers).map(of)).collect()
+        values.iter().zip(self.ranges()).map(of).collect()
     }
 
     /// The values in their units, within bounds where the variables are.
@@ -181,23 +179,27 @@ impl SharedVariables {
     /// When there is not one variable for each.
     pub fn values(&self, x: &[f64]) -> Vec<f64> {
         assert_eq!(x.len(), self.count(), "all variables");
-        let (at_knots, numbers) = x.split_at(self.knot_values());
-        let bounded = |i: usize, value: f64, range: &ControlRange| {
+        self.first_values(x).collect()
+    }
+
+    /// The same of the first variables.
+    pub(in crate::optimize) fn first_values(&self, x: &[f64]) -> impl Iterator<Item = f64> {
+        let bounds = self.lower.iter().zip(&self.upper);
+        x.iter().zip(self.ranges().zip(bounds)).map(|(&x, ((range, log), (&lower, &upper)))| {
+            let value = if log { x.exp() } else { x * range.scale };
             // Rounding must not leave the bounds.
-            let value = if x[i] >= self.lower[i] { value.max(range.lower) } else { value };
-            if x[i] <= self.upper[i] { value.min(range.upper) } else { value }
-        };
-        let ranges = self.knots.iter().flat_map(|knots| &knots.optimized).map(|(_, range)| range).cycle();
-        let at_knots = at_knots.iter().zip(ranges).map(|(x, range)| (x * range.scale, range));
-        let numbers = numbers.iter().zip(self.numbers());
-        let numbers =
-            numbers.map(|(x, (_, range, log))| (if log { x.exp() } else { x * range.scale }, range));
-        let all = at_knots.chain(numbers).enumerate();
-        all.map(|(i, (value, range))| bounded(i, value, range)).collect()
+            let value = if x >= lower { value.max(range.lower) } else { value };
+            if x <= upper { value.min(range.upper) } else { value }
+        })
     }
 
     /// Puts values into the control values of every step, by the map of an end of the motions where there is one.
-    pub(super) fn put_controls(&self, values: &[f64], ending: Option<&Ending>, controls: &mut Controls) {
+    pub(in crate::optimize) fn put_controls(
+        &self,
+        values: &[f64],
+        ending: Option<&Ending>,
+        controls: &mut Controls,
+    ) {
         let Some(KnotVariables { map, optimized }) = &self.knots else { return };
         let rows = map_at(map, ending).controls(&values[..map.variables()]);
         for step in 0..controls.steps() {
@@ -224,7 +226,7 @@ impl SharedVariables {
 
     /// The derivatives with respect to the variables, from those with respect to control values, parameters of the
     /// controllers, values of the design, and the end where the control values are held.
-    pub(super) fn gradient(
+    pub(in crate::optimize) fn gradient(
         &self,
         values: &[f64],
         by_controls: &Controls,
@@ -244,18 +246,16 @@ impl SharedVariables {
                     .zip(optimized)
                     .for_each(|(by, (index, _))| *by = row[*index]);
             }
-            let scales = optimized.iter().map(|(_, range)| range.scale).cycle();
-            let by_values = map_at(map, ending).vjp(&by_rows);
-            gradient.extend(by_values.iter().zip(scales).map(|(by, scale)| by * scale));
+            gradient.extend(map_at(map, ending).vjp(&by_rows));
             if let (Some(by_end), Some(ending)) = (&mut by_end, ending) {
                 *by_end += ending.through_controls(&values[..map.variables()], &by_rows);
             }
         }
-        let by_numbers = self.tuned.iter().map(|t| by_parameters[t.index]);
-        let by_numbers = by_numbers.chain(by_design.iter().copied()).chain(by_end);
-        let slopes = self.numbers().zip(&values[self.knot_values()..]);
-        let slopes = slopes.map(|((_, range, log), value)| if log { *value } else { range.scale });
-        gradient.extend(by_numbers.zip(slopes).map(|(by, slope)| by * slope));
+        gradient.extend(self.tuned.iter().map(|t| by_parameters[t.index]));
+        gradient.extend(by_design.iter().copied().chain(by_end));
+        for (by, ((range, log), value)) in gradient.iter_mut().zip(self.ranges().zip(values)) {
+            *by *= if log { *value } else { range.scale };
+        }
         gradient
     }
 }

@@ -10,7 +10,7 @@ use argmin::core::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::optimize::checkpoint::{CheckpointStore, InvalidField, ProblemCheckpoints};
+use crate::optimize::checkpoint::{CheckpointStore, InvalidField, ProblemCheckpoints, saved};
 use crate::optimize::data_error::DataError;
 use crate::optimize::least_squares::{FittedModel, HeldSubsteps};
 
@@ -70,25 +70,10 @@ impl KeptFit {
     /// # Errors
     /// What is there cannot be read, or does not belong to this problem.
     pub fn new(place: ProblemCheckpoints, (lower, upper): (&[f64], &[f64])) -> Result<Self, Error> {
-        let path = || place.store.name();
-        let found: Option<Saved> = match place.store.load()? {
-            Some(text) => Some(
-                serde_json::from_str(&text)
-                    .map_err(|source| DataError::CheckpointFormat { path: path(), source })?,
-            ),
-            None => None,
-        };
-        if let Some(Saved { format, problem, begun, .. }) = &found {
-            for (field, found, expected) in
-                [("format", format, FORMAT), ("problem", problem, place.problem.as_str())]
-            {
-                if found != expected {
-                    let (found, expected) = (found.clone(), expected.to_owned());
-                    return Err(DataError::OtherCheckpoint { path: path(), field, found, expected }.into());
-                }
-            }
+        let found: Option<Saved> = saved(&*place.store, [FORMAT, &place.problem], None)?;
+        if let Some(Saved { begun, .. }) = &found {
             InvalidField::check_variables("begun.variables", &begun.variables, (lower, upper))
-                .map_err(|source| DataError::CheckpointField { path: path(), source })?;
+                .map_err(|source| DataError::CheckpointField { path: place.store.name(), source })?;
         }
         let (begun, unknowns) = (Mutex::new(None), Mutex::new(Vec::new()));
         Ok(Self { place, found: Mutex::new(found), begun, unknowns })

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use argmin::core::observers::ObserverMode;
-use argmin::core::{Error, Executor, Solver};
+use argmin::core::{Error, Solver};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -212,24 +211,12 @@ where
     J: Clone + 'static,
     R: Clone + 'static,
 {
-    let (lower, upper) = problem.parameters().bounds();
-    let max_iterations = settings.max_iterations;
-    let mut executor =
-        Executor::new(problem, solver).configure(|state| state.param(x).max_iters(max_iterations));
-    if let Some(kept) = kept {
-        let history = History { counter: Arc::default(), iterations: Arc::default() };
-        executor =
-            executor.add_observer(history.clone(), ObserverMode::Always).checkpointing(RunCheckpoint {
-                store: Arc::clone(kept) as Arc<_>,
-                method: format!("{:?}", settings.method),
-                problem: kept.problem().to_owned(),
-                lower,
-                upper,
-                cost: None,
-                max_iterations,
-                counter: history.counter,
-                iterations: history.iterations,
-            });
-    }
-    run(executor, progress, convergence)
+    let (max_iterations, history) = (settings.max_iterations, History::default());
+    let bounds = problem.parameters().bounds();
+    let checkpoint = kept.map(|kept| {
+        let kept =
+            ProblemCheckpoints { store: Arc::clone(kept) as Arc<_>, problem: kept.problem().to_owned() };
+        RunCheckpoint::new(kept, format!("{:?}", settings.method), bounds, max_iterations, history.clone())
+    });
+    run((problem, solver), (x, max_iterations), &history, checkpoint, progress, convergence)
 }

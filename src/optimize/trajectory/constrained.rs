@@ -4,12 +4,13 @@ use argmin::core::{CostFunction, Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use super::minimize::{TrajectoryOptimum, optimize_trajectory};
+use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
 use super::settings::TrajectorySettings;
 use super::{Evaluations, TrajectoryIteration};
 use crate::interruption;
 use crate::optimize::bounds::projected_gradient_norm;
-use crate::optimize::checkpoint::{InvalidField, ProblemCheckpoints};
+use crate::optimize::checkpoint::{InvalidField, ProblemCheckpoints, saved};
 use crate::optimize::constraints::{AugmentedLagrangian, Constraints, Multipliers};
 use crate::optimize::data::DataError;
 use crate::optimize::progress::{ProgressObserver, RoundProgress};
@@ -98,8 +99,8 @@ pub fn optimize_constrained_trajectory(
     checkpoints: Option<&ProblemCheckpoints>,
     progress: Option<&ProgressObserver>,
 ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), Error> {
-    let saved = checkpoints.map(|checkpoints| load(checkpoints, problem, constraints)).transpose()?.flatten();
-    let mut state = match saved {
+    let found = checkpoints.map(|checkpoints| load(checkpoints, problem, constraints)).transpose()?.flatten();
+    let mut state = match found {
         Some(saved) => {
             problem.counter().set(&saved.evaluations);
             saved
@@ -287,21 +288,12 @@ fn load(
     problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
 ) -> Result<Option<Saved>, Error> {
-    let Some(text) = checkpoints.store.load()? else { return Ok(None) };
-    let path = || checkpoints.store.name();
-    let malformed = |source| DataError::CheckpointFormat { path: path(), source };
-    let saved: Saved = serde_json::from_str(&text).map_err(malformed)?;
-    for (field, found, expected) in
-        [("format", &saved.format, FORMAT), ("problem", &saved.problem, checkpoints.problem.as_str())]
-    {
-        if found != expected {
-            let (found, expected) = (found.clone(), expected.to_owned());
-            return Err(DataError::OtherCheckpoint { path: path(), field, found, expected }.into());
-        }
+    let found: Option<Saved> = saved(&*checkpoints.store, [FORMAT, &checkpoints.problem], None)?;
+    if let Some(saved) = &found {
+        check(saved, problem, constraints)
+            .map_err(|source| DataError::CheckpointField { path: checkpoints.store.name(), source })?;
     }
-    check(&saved, problem, constraints)
-        .map_err(|source| DataError::CheckpointField { path: path(), source })?;
-    Ok(Some(saved))
+    Ok(found)
 }
 
 /// Whether a run on this problem can have come to what was saved.
@@ -310,11 +302,7 @@ fn check(
     problem: &TrajectoryProblem<'_>,
     constraints: &Constraints,
 ) -> Result<(), InvalidField> {
-    let (lower, upper) = problem.bounds();
-    InvalidField::check_count("variables", saved.variables.len(), lower.len())?;
-    for (i, &x) in saved.variables.iter().enumerate() {
-        InvalidField::check_number(&format!("variables[{i}]"), x, lower[i], upper[i])?;
-    }
+    InvalidField::check_variables("variables", &saved.variables, problem.bounds())?;
     let count = constraints.count(problem.map().steps());
     let Multipliers { values, penalties } = &saved.multipliers;
     InvalidField::check_numbers("multipliers.values", values, count, f64::NEG_INFINITY)?;

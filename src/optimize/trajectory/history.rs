@@ -29,10 +29,10 @@ pub struct TrajectoryIteration {
 }
 
 /// The iterations that were written down; shared with the checkpoints.
-pub type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
+pub(in crate::optimize) type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
 
 /// Writes down every iteration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::optimize) struct History {
     pub counter: Arc<EvaluationCounter>,
     pub iterations: Iterations,

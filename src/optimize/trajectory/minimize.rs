@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use argmin::core::observers::ObserverMode;
-use argmin::core::{CostFunction, Error, Executor, Gradient, IterState, Jacobian, Operator, Solver};
+use argmin::core::{CostFunction, Error, Gradient, Solver};
 use nalgebra::DMatrix;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::evaluations::Evaluations;
-use super::history::{History, Iterations, TrajectoryIteration, taken};
+use super::history::{History, TrajectoryIteration, taken};
+use super::optimized::{OptimizedProblem, WithinBounds};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
-use super::staged::StagedTrajectory;
 use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{ProblemCheckpoints, Resumable, RunCheckpoint};
 use crate::optimize::error::ProblemError;
@@ -21,21 +20,21 @@ use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
-use crate::optimize::solver::{Convergence, Ended, run};
+use crate::optimize::solver::{Convergence, Ended, SolverState, run};
 use crate::optimize::surroundings::Surroundings;
 use crate::optimize::termination::Termination;
 use crate::parallel::in_parallel;
 
 /// The result of a trajectory optimization.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptimum {
     /// The method.
     pub method: TrajectoryMethod,
     /// The optimizer's variables.
     pub variables: Vec<f64>,
-    /// Values of the controls at knots, in their units, knot after knot.
+    /// Values of the variables in their units: those of controls at knots, knot after knot, then all others.
     pub values: Vec<f64>,
-    /// The cost ½‖r‖².
+    /// The cost.
     pub cost: f64,
     /// Iterations made, those before an interruption included.
     pub iterations: u64,
@@ -51,153 +50,112 @@ pub struct TrajectoryOptimum {
     pub history: Vec<TrajectoryIteration>,
 }
 
-/// A trajectory problem by reference.
-struct Borrowed<'p, 'a>(&'p TrajectoryProblem<'a>);
-
-impl CostFunction for Borrowed<'_, '_> {
-    type Param = Vec<f64>;
-    type Output = f64;
-    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        self.0.cost(x)
-    }
-}
-
-impl Gradient for Borrowed<'_, '_> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.0.gradient(x)
-    }
-}
-
-impl Operator for Borrowed<'_, '_> {
-    type Param = Vec<f64>;
-    type Output = Vec<f64>;
-    fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.0.apply(x)
-    }
-}
-
-impl Jacobian for Borrowed<'_, '_> {
-    type Param = Vec<f64>;
-    type Jacobian = DMatrix<f64>;
-    fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
-        self.0.jacobian(x)
-    }
-}
-
-/// One run of a solver.
-struct Run {
-    start: Vec<f64>,
-    settings: TrajectorySettings,
-    /// Lower and upper bounds of the variables.
-    bounds: (Vec<f64>, Vec<f64>),
-    history: History,
-    checkpoints: Option<ProblemCheckpoints>,
-    progress: Option<ProgressObserver>,
-}
-
-/// How a run ended, by what is around its end (see [`Termination::of_run`]).
-fn ending(
-    ended: &Ended,
-    problem: &TrajectoryProblem<'_>,
-    tolerance: f64,
-    history: &[TrajectoryIteration],
-) -> Result<Termination, Error> {
-    Termination::of_run(ended, tolerance, history, &|| {
-        let gradient = problem.gradient(&ended.variables)?;
-        let at = (&ended.variables[..], ended.cost, &gradient[..]);
-        let controls = StagedTrajectory::new(problem).controls();
-        Ok(Surroundings::examine(at, problem.bounds(), &controls, &|points| problem.costs(points)).0)
-    })
-}
-
-/// The result of a run, with the iterations that were written down.
-fn optimum(
-    ended: Ended,
-    ending: Termination,
-    problem: &TrajectoryProblem<'_>,
+/// A run of a solver.
+struct Run<'p> {
+    problem: &'p (dyn OptimizedProblem + 'p),
     method: TrajectoryMethod,
-    history: Vec<TrajectoryIteration>,
-) -> Result<TrajectoryOptimum, Error> {
-    Ok(TrajectoryOptimum {
-        method,
-        values: problem.values(&ended.variables)?,
-        variables: ended.variables,
-        cost: ended.cost,
-        iterations: ended.iterations,
-        evaluations: problem.evaluations(),
-        converged: ending.is_converged(),
-        termination: ending.to_string(),
-        ending,
-        history,
-    })
+    /// What checkpoints call it.
+    saved_as: &'static str,
+    tolerance: f64,
+    max_iterations: u64,
+    start: Vec<f64>,
+    history: History,
 }
 
-impl Run {
-    /// A run from these values at knots, and where its iterations are written down.
+impl<'p> Run<'p> {
+    /// A run from these values. A problem without stages has one method.
     fn new(
-        problem: &TrajectoryProblem<'_>,
+        problem: &'p dyn OptimizedProblem,
         start: &[f64],
         settings: &TrajectorySettings,
-        checkpoints: Option<ProblemCheckpoints>,
-        progress: Option<ProgressObserver>,
-    ) -> Result<(Self, Iterations), Error> {
-        let history = History { counter: problem.counter(), iterations: Arc::default() };
-        let iterations = Arc::clone(&history.iterations);
-        let start = problem.variables(start)?;
-        let (lower, upper) = problem.bounds();
-        let bounds = (lower.to_vec(), upper.to_vec());
-        Ok((Self { start, settings: *settings, bounds, history, checkpoints, progress }, iterations))
+    ) -> Result<Self, Error> {
+        let variables = problem.shared_variables();
+        variables.check_count(start.len())?;
+        let (method, standard) = match problem.has_stages() {
+            true => (settings.method, settings.method.standard_tolerance()),
+            false => (TrajectoryMethod::Lbfgs, STANDARD_TOLERANCE),
+        };
+        Ok(Self {
+            problem,
+            method,
+            saved_as: method.name(),
+            tolerance: settings.cost_tolerance.unwrap_or(standard),
+            max_iterations: settings.max_iterations,
+            start: variables.from_values(start),
+            history: History { counter: problem.counter(), iterations: Arc::default() },
+        })
+    }
+
+    /// L-BFGS within the bounds.
+    fn lbfgs(&self) -> Result<Lbfgsb, Error> {
+        let (lower, upper) = self.problem.bounds();
+        Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(self.tolerance)
     }
 
     fn solve<O, S, J, R>(
-        self,
+        &self,
         problem: O,
         solver: S,
+        checkpoints: Option<ProblemCheckpoints>,
+        progress: Option<ProgressObserver>,
         convergence: impl FnOnce(&S) -> Option<Convergence>,
     ) -> Result<Ended, Error>
     where
         O: CostFunction<Param = Vec<f64>, Output = f64>,
-        S: Solver<O, IterState<Vec<f64>, Vec<f64>, J, (), R, f64>>
-            + Serialize
-            + DeserializeOwned
-            + Clone
-            + Resumable,
+        S: Solver<O, SolverState<J, R>> + Serialize + DeserializeOwned + Clone + Resumable,
         J: Clone + 'static,
         R: Clone + 'static,
     {
-        let max_iterations = self.settings.max_iterations;
-        let checkpoint = self.checkpoints.map(|ProblemCheckpoints { store, problem }| RunCheckpoint {
-            store,
-            method: self.settings.method.name().to_owned(),
-            problem,
-            lower: self.bounds.0,
-            upper: self.bounds.1,
-            cost: None,
-            max_iterations,
-            counter: Arc::clone(&self.history.counter),
-            iterations: Arc::clone(&self.history.iterations),
+        let (max_iterations, bounds) = (self.max_iterations, self.problem.bounds());
+        let mut checkpoint = checkpoints.map(|kept| {
+            let bounds = (bounds.0.to_vec(), bounds.1.to_vec());
+            RunCheckpoint::new(kept, self.saved_as.to_owned(), bounds, max_iterations, self.history.clone())
         });
-        let checkpoint = match checkpoint {
-            Some(mut checkpoint) => {
-                checkpoint.evaluate::<S>(|x| problem.cost(x))?;
-                Some(checkpoint)
-            }
-            None => None,
-        };
-        let mut executor = Executor::new(problem, solver)
-            .configure(|state| state.param(self.start).max_iters(max_iterations))
-            .add_observer(self.history.clone(), ObserverMode::Always);
-        if let Some(checkpoint) = checkpoint {
-            executor = executor.checkpointing(checkpoint);
+        if let Some(checkpoint) = &mut checkpoint {
+            checkpoint.evaluate::<S>(|x| problem.cost(x))?;
         }
-        run(executor, self.progress.as_ref(), convergence)
+        let start = (self.start.clone(), max_iterations);
+        run((problem, solver), start, &self.history, checkpoint, progress.as_ref(), convergence)
+    }
+
+    /// The result; how it ended is for what is around its end to say (see [`Termination::of_run`]) where that is not known.
+    fn optimum(self, ended: Ended, ending: Option<Termination>) -> Result<TrajectoryOptimum, Error> {
+        let (problem, history) = (self.problem, taken(&self.history.iterations));
+        let look = || {
+            let gradient = problem.gradient(&ended.variables)?;
+            let at = (&ended.variables[..], ended.cost, &gradient[..]);
+            let costs = |points: &[Vec<f64>]| OptimizedProblem::costs(problem, points);
+            Ok(Surroundings::examine(at, problem.bounds(), &problem.controls(), &costs).0)
+        };
+        let ending = match ending {
+            Some(ending) => ending,
+            None => Termination::of_run(&ended, self.tolerance, &history, &look)?,
+        };
+        Ok(TrajectoryOptimum {
+            method: self.method,
+            values: problem.shared_variables().values(&ended.variables),
+            variables: ended.variables,
+            cost: ended.cost,
+            iterations: ended.iterations,
+            evaluations: self.history.counter.read(),
+            converged: ending.is_converged(),
+            termination: ending.to_string(),
+            ending,
+            history,
+        })
     }
 }
 
-/// Optimizes a trajectory from the values of its controls at knots, in their units (those out of
-/// bounds are moved to them).
+/// What checkpoints call the one method of problems without stages.
+const LOOKING_AROUND: &str = "lbfgs, looking around";
+
+/// Its tolerance of the cost where none is given.
+const STANDARD_TOLERANCE: f64 = 1e-6;
+
+/// Optimizes a problem from values of its variables, in their units (those out of bounds are moved to them).
+///
+/// A problem without stages, which all but [`TrajectoryProblem`]s are, has one method whatever the settings say: that of
+/// [`Automatic`] for such problems, by L-BFGS alone.
 ///
 /// With checkpoints it continues an interrupted run, and `start` is not used.
 ///
@@ -248,96 +206,85 @@ impl Run {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn optimize_trajectory(
-    problem: &TrajectoryProblem<'_>,
+    problem: &dyn OptimizedProblem,
     start: &[f64],
     settings: &TrajectorySettings,
     checkpoints: Option<ProblemCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
-    let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
-    let (lower, upper) = problem.bounds();
-    let (lower, upper) = (lower.to_vec(), upper.to_vec());
-    let tolerance = settings.cost_tolerance.unwrap_or(settings.method.standard_tolerance());
-    let mut ending_of_method = None;
-    let ended = match settings.method {
-        TrajectoryMethod::Auto => {
-            let mut solver = Automatic::new().with_cost_tolerance(tolerance)?;
-            if let Some(damping) = settings.initial_damping {
+    let mut run = Run::new(problem, start, settings)?;
+    let (damping, mut ending) = (settings.initial_damping, None);
+    if !problem.has_stages() {
+        run.saved_as = LOOKING_AROUND;
+    }
+    let ended = match (run.method, problem.has_stages()) {
+        (TrajectoryMethod::Auto, _) | (_, false) => {
+            let mut solver = Automatic::new().with_cost_tolerance(run.tolerance)?;
+            if let Some(damping) = damping {
                 solver = solver.with_initial_regularization(damping)?;
             }
-            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem), solver, |solver| {
-                ending_of_method = solver.termination().cloned();
+            run.solve::<_, _, (), ()>(problem, solver, checkpoints, progress, |solver| {
+                ending = solver.termination().cloned();
                 None
             })
         }
-        TrajectoryMethod::Ilqr => {
-            let mut solver = Ilqr::new().with_cost_tolerance(tolerance)?;
-            if let Some(damping) = settings.initial_damping {
+        (TrajectoryMethod::Ilqr, _) => {
+            let mut solver = Ilqr::new().with_cost_tolerance(run.tolerance)?;
+            if let Some(damping) = damping {
                 solver = solver.with_initial_regularization(damping)?;
             }
-            run.solve::<_, _, (), ()>(StagedTrajectory::new(problem), solver, Ilqr::convergence)
+            run.solve::<_, _, (), ()>(problem, solver, checkpoints, progress, Ilqr::convergence)
         }
-        TrajectoryMethod::Lbfgs => {
-            let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
+        (TrajectoryMethod::Lbfgs, _) => {
             // Where its search finds nothing, what is around tells whether there is anything.
-            run.solve::<_, _, (), ()>(Borrowed(problem), solver, |solver| {
+            run.solve::<_, _, (), ()>(problem, run.lbfgs()?, checkpoints, progress, |solver| {
                 solver.convergence().filter(|_| !solver.has_found_no_step())
             })
         }
-        TrajectoryMethod::LevenbergMarquardt => {
-            let mut solver =
-                LevenbergMarquardt::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            if let Some(damping) = settings.initial_damping {
+        (TrajectoryMethod::LevenbergMarquardt, _) => {
+            let (lower, upper) = problem.bounds();
+            let solver = LevenbergMarquardt::new().with_bounds(lower.to_vec(), upper.to_vec())?;
+            let mut solver = solver.with_cost_tolerance(run.tolerance)?;
+            if let Some(damping) = damping {
                 solver = solver.with_initial_damping(damping)?;
             }
-            run.solve::<_, _, DMatrix<f64>, Vec<f64>>(
-                Borrowed(problem),
-                solver,
-                LevenbergMarquardt::convergence,
-            )
+            let convergence = LevenbergMarquardt::convergence;
+            run.solve::<_, _, DMatrix<f64>, Vec<f64>>(problem, solver, checkpoints, progress, convergence)
         }
     }?;
-    let history = taken(&history);
-    let ending = match ending_of_method {
-        Some(ending) => ending,
-        None => ending(&ended, problem, tolerance, &history)?,
-    };
-    optimum(ended, ending, problem, settings.method, history)
+    run.optimum(ended, ending)
 }
 
-/// Optimizes the mean of a trajectory's cost over perturbations of the values at knots (see
-/// [`RandomizedSmoothing`]), by [`Lbfgsb`]; otherwise as [`optimize_trajectory`]. The costs of the
+/// Optimizes the mean of a problem's cost over perturbations of its variables (see
+/// [`RandomizedSmoothing`] and [`WithinBounds`]), by [`Lbfgsb`]; otherwise as [`optimize_trajectory`]. The costs of the
 /// iterations are those means; the cost of the result is the cost itself.
 ///
 /// # Errors
 /// The errors of [`optimize_trajectory`]; a method other than L-BFGS; smoothing settings that are not
 /// valid; or a sample that cannot be evaluated at the start.
 pub fn optimize_smoothed_trajectory(
-    problem: &TrajectoryProblem<'_>,
+    problem: &dyn OptimizedProblem,
     start: &[f64],
     smoothing: &SmoothingSettings,
     settings: &TrajectorySettings,
     checkpoints: Option<ProblemCheckpoints>,
     progress: Option<ProgressObserver>,
 ) -> Result<TrajectoryOptimum, Error> {
-    if settings.method != TrajectoryMethod::Lbfgs {
-        return Err(ProblemError::Smoothed { method: settings.method.name() }.into());
+    let run = Run::new(problem, start, settings)?;
+    if run.method != TrajectoryMethod::Lbfgs {
+        return Err(ProblemError::Smoothed { method: run.method.name() }.into());
     }
-    let (run, history) = Run::new(problem, start, settings, checkpoints, progress)?;
     let SmoothingSettings { deviation, pairs, seed } = *smoothing;
-    let smoothed = RandomizedSmoothing::new(problem, run.start.len(), deviation, pairs, seed)?;
-    let (lower, upper) = problem.bounds();
-    let tolerance = settings.cost_tolerance.unwrap_or(settings.method.standard_tolerance());
-    let solver = Lbfgsb::new().with_bounds(lower.to_vec(), upper.to_vec())?.with_cost_tolerance(tolerance)?;
-    let mut ended = run.solve::<_, _, (), ()>(smoothed, solver, Lbfgsb::convergence)?;
-    let history = taken(&history);
+    let perturbed = WithinBounds(problem);
+    let smoothed = RandomizedSmoothing::new(&perturbed, run.start.len(), deviation, pairs, seed)?;
+    let convergence = Lbfgsb::convergence;
+    let ended = run.solve::<_, _, (), ()>(smoothed, run.lbfgs()?, checkpoints, progress, convergence)?;
     // Of a mean over perturbations, what is around tells nothing.
-    let ending = match ended.convergence {
-        Some(criterion) => Termination::Converged { criterion, value: None, tolerance },
-        None => ending(&ended, problem, tolerance, &history)?,
-    };
-    ended.cost = problem.cost(&ended.variables)?;
-    optimum(ended, ending, problem, settings.method, history)
+    let tolerance = run.tolerance;
+    let ending =
+        ended.convergence.map(|criterion| Termination::Converged { criterion, value: None, tolerance });
+    let cost = problem.cost(&ended.variables)?;
+    Ok(TrajectoryOptimum { cost, ..run.optimum(ended, ending)? })
 }
 
 /// Optimizes a trajectory from several starts, on rayon's threads; the results are in the order of the

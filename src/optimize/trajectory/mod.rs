@@ -7,6 +7,7 @@ mod evaluations;
 mod history;
 mod jvp;
 mod minimize;
+mod optimized;
 mod policy;
 mod problem;
 mod receding_horizon;
@@ -19,12 +20,13 @@ pub use constrained::{
 };
 pub use control_range::ControlRange;
 pub use evaluations::{EvaluationCounter, Evaluations};
-pub(super) use history::{History, taken};
-pub use history::{Iterations, TrajectoryIteration};
+pub(super) use history::History;
+pub use history::TrajectoryIteration;
 pub use minimize::{
     TrajectoryOptimum, optimize_smoothed_trajectory, optimize_trajectory, optimize_trajectory_from,
 };
+pub use optimized::{OptimizedProblem, WithinBounds};
+pub(super) use problem::at_moments;
 pub use problem::{TrajectoryProblem, TrajectoryTask};
 pub use receding_horizon::{Plan, RecedingHorizon};
 pub use settings::{TrajectoryMethod, TrajectorySettings};
-pub use staged::StagedTrajectory;

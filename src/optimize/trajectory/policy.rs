@@ -4,7 +4,6 @@ use argmin::core::Error;
 use nalgebra::DMatrix;
 
 use super::problem::TrajectoryProblem;
-use super::staged::StagedTrajectory;
 use crate::multibody::State;
 use crate::optimize::ilqr::{StagedProblem, policy_around};
 use crate::rollout::{FeedbackStage, KnotFeedback};
@@ -20,8 +19,7 @@ impl TrajectoryProblem<'_> {
     /// When there is not one variable for each knot and control, the motion cannot be simulated or differentiated, or
     /// the problem has no policy because its cost is not finite.
     pub fn policy(&self, x: &[f64]) -> Result<KnotFeedback, Error> {
-        let staged = StagedTrajectory::new(self);
-        let expansion = staged.expand(x)?;
+        let expansion = self.expand(x)?;
         let policy = policy_around(&expansion, x, self.bounds())
             .ok_or_else(|| Error::msg("the expansion around the motion has no minimum"))?;
         let states = self.trajectory(x)?.states;
@@ -47,8 +45,9 @@ impl TrajectoryProblem<'_> {
                 gains: DMatrix::from_fn(m, kept + before, gain),
             }
         });
-        let bounds = self.ranges().iter().map(|range| [range.lower, range.upper]).collect();
-        KnotFeedback::new(self.knots().clone(), stages.collect(), bounds, self.optimized().to_vec())
+        let optimized = self.at_knots().optimized.iter();
+        let (indices, bounds) = optimized.map(|(index, range)| (*index, [range.lower, range.upper])).unzip();
+        KnotFeedback::new(self.knots().clone(), stages.collect(), bounds, indices)
             .ok_or_else(|| Error::msg("the stages of the policy do not go together"))
     }
 }

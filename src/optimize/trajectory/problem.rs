@@ -7,14 +7,16 @@ use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 
 use super::control_range::ControlRange;
-use super::evaluations::{EvaluationCounter, Evaluations};
+use super::evaluations::EvaluationCounter;
+use super::optimized::OptimizedProblem;
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
+use crate::optimize::ensemble::{KnotVariables, SharedVariables};
 use crate::optimize::error::ProblemError;
-use crate::parallel::in_parallel;
+use crate::optimize::randomized_smoothing::SharedCost;
 use crate::rollout::{
-    self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, MotionWarning,
-    Rollout, SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
+    self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout,
+    SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
 };
 
 /// The motion, and the residuals that are to be small on it.
@@ -47,14 +49,12 @@ pub struct TrajectoryTask<'a> {
 pub struct TrajectoryProblem<'a> {
     task: TrajectoryTask<'a>,
     knots: ControlKnots,
-    map: KnotMap,
-    /// The indices of the control values that are optimized in the row of a step.
-    optimized: Vec<usize>,
+    /// What is optimized, which is at knots alone.
+    variables: SharedVariables,
+    /// From values at knots to controls of every step.
+    at_knots: KnotVariables,
     /// The control values of every step; those that are optimized have no meaning here.
     others: Controls,
-    ranges: Vec<ControlRange>,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
     counter: Arc<EvaluationCounter>,
     /// The motions that were used last, the latest at the end.
     recent: Mutex<Vec<Arc<Motion>>>,
@@ -83,6 +83,36 @@ impl Motion {
 /// Motions that are kept: a line search that uses feedback needs the one that it started from
 /// beside the last trial.
 const RECENT: usize = 2;
+
+/// Does some work with the states of a motion, at the start of every step and at the end: that of the last step, or
+/// another time before it with the state there.
+pub(in crate::optimize) fn at_moments<V>(
+    rollout: &Rollout<'_>,
+    Trajectory { times, states }: &Trajectory,
+    controls: &Controls,
+    end: Option<&(f64, State)>,
+    work: impl FnOnce(&[Moment]) -> V,
+) -> V {
+    let (contacts, forces) = (RefCell::default(), RefCell::default());
+    let integrator = rollout.settings.integrator;
+    let last = times.len() - 1;
+    let until = end.map_or(times[last], |(time, _)| *time);
+    let moment = |step: usize| {
+        let (ends, next) = (step == last, times.get(step + 1));
+        let length = next.map_or(0.0, |next| next - times[step]);
+        Moment {
+            step,
+            time: if ends { until } else { times[step] },
+            dt: if step + 1 == last { until - times[step] } else { length },
+            model: rollout.model,
+            state: end.filter(|_| ends).map_or(&states[step], |(_, state)| state),
+            control: if ends { &[] } else { controls.row(step) },
+            contacts: &contacts,
+            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
+        }
+    };
+    work(&(0..times.len()).map(moment).collect::<Vec<_>>())
+}
 
 impl<'a> TrajectoryProblem<'a> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
@@ -122,11 +152,10 @@ impl<'a> TrajectoryProblem<'a> {
         if optimized.is_empty() {
             return Err(ProblemError::NoControls);
         }
-        for (i, &(index, range)) in optimized.iter().enumerate() {
+        for (i, &(index, _)) in optimized.iter().enumerate() {
             if index >= expected || optimized[..i].iter().any(|(other, _)| *other == index) {
                 return Err(ProblemError::ControlPlace { index, expected });
             }
-            range.check(index)?;
         }
         let times = task.settings.step_times(task.until)?;
         if others.dimension() != expected {
@@ -136,24 +165,11 @@ impl<'a> TrajectoryProblem<'a> {
             let (found, expected) = (others.steps(), times.len() - 1);
             return Err(SimulationError::ControlSteps { found, expected }.into());
         }
-        let (optimized, ranges): (Vec<usize>, Vec<ControlRange>) = optimized.iter().copied().unzip();
-        let map = knots.map(ranges.len(), &times).map_err(ProblemError::Knots)?;
-        let at_knots = |bound: fn(&ControlRange) -> f64| {
-            let scaled = ranges.iter().map(move |range| bound(range) / range.scale);
-            (0..map.knots()).flat_map(|_| scaled.clone()).collect()
-        };
-        Ok(Self {
-            task,
-            lower: at_knots(|range| range.lower),
-            upper: at_knots(|range| range.upper),
-            knots: knots.clone(),
-            map,
-            optimized,
-            others,
-            ranges,
-            counter: Arc::default(),
-            recent: Mutex::default(),
-        })
+        let map = knots.map(optimized.len(), &times).map_err(ProblemError::Knots)?;
+        let at_knots = KnotVariables { map, optimized: optimized.to_vec() };
+        let variables = SharedVariables::new(Some(at_knots.clone()), Vec::new(), Vec::new(), None)?;
+        let (knots, counter, recent) = (knots.clone(), Arc::default(), Mutex::default());
+        Ok(Self { task, knots, variables, at_knots, others, counter, recent })
     }
 
     /// The motion, and the residuals that are to be small on it.
@@ -163,22 +179,12 @@ impl<'a> TrajectoryProblem<'a> {
 
     /// From values at knots to controls of every step.
     pub fn map(&self) -> &KnotMap {
-        &self.map
+        &self.at_knots.map
     }
 
     /// Lower and upper bounds of the variables.
     pub fn bounds(&self) -> (&[f64], &[f64]) {
-        (&self.lower, &self.upper)
-    }
-
-    /// The evaluations so far.
-    pub fn evaluations(&self) -> Evaluations {
-        self.counter.read()
-    }
-
-    /// The counter of evaluations, for those that outlive the problem.
-    pub fn counter(&self) -> Arc<EvaluationCounter> {
-        Arc::clone(&self.counter)
+        self.variables.bounds()
     }
 
     /// The variables at values of the controls at knots, in their units.
@@ -186,8 +192,8 @@ impl<'a> TrajectoryProblem<'a> {
     /// # Errors
     /// When there is not one for each knot and control.
     pub fn variables(&self, values: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check_count(values.len())?;
-        Ok(values.iter().zip(self.ranges.iter().cycle()).map(|(v, range)| v / range.scale).collect())
+        self.variables.check_count(values.len())?;
+        Ok(self.variables.from_values(values))
     }
 
     /// The values of the controls at knots, in their units. Variables within bounds give values
@@ -196,17 +202,8 @@ impl<'a> TrajectoryProblem<'a> {
     /// # Errors
     /// When there is not one for each knot and control.
     pub fn values(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check_count(x.len())?;
-        Ok(x.chunks_exact(self.ranges.len()).flat_map(|row| self.values_of_knot(row)).collect())
-    }
-
-    pub(super) fn values_of_knot(&self, x: &[f64]) -> impl Iterator<Item = f64> {
-        x.iter().zip(&self.ranges).zip(self.lower.iter().zip(&self.upper)).map(|((&x, range), (&l, &h))| {
-            let value = x * range.scale;
-            // Rounding must not leave the bounds.
-            let value = if x >= l { value.max(range.lower) } else { value };
-            if x <= h { value.min(range.upper) } else { value }
-        })
+        self.variables.check_count(x.len())?;
+        Ok(self.variables.values(x))
     }
 
     /// The controls of every step.
@@ -214,26 +211,20 @@ impl<'a> TrajectoryProblem<'a> {
     /// # Errors
     /// When there is not one variable for each knot and control.
     pub fn controls(&self, x: &[f64]) -> Result<Controls, Error> {
-        let at_knots = self.map.controls(&self.values(x)?);
+        let values = self.values(x)?;
         let mut controls = self.others.clone();
-        for step in 0..controls.steps() {
-            self.put(at_knots.row(step), controls.row_mut(step));
-        }
+        self.variables.put_controls(&values, None, &mut controls);
         Ok(controls)
-    }
-
-    /// Puts the optimized control values of a step into its row.
-    pub(super) fn put(&self, values: &[f64], row: &mut [f64]) {
-        self.optimized.iter().zip(values).for_each(|(&index, value)| row[index] = *value);
     }
 
     /// The row of controls of a step for these values at knots. Values that the row does not depend on
     /// may be missing.
     pub(super) fn put_row(&self, step: usize, values: &[f64], row: &mut [f64]) {
-        let mut optimized = vec![0.0; self.optimized.len()];
-        self.map.put_row(step, values, &mut optimized);
+        let mut optimized = vec![0.0; self.map().dimension()];
+        self.map().put_row(step, values, &mut optimized);
         row.copy_from_slice(self.others.row(step));
-        self.put(&optimized, row);
+        let values = self.at_knots.optimized.iter().zip(optimized);
+        values.for_each(|((index, _), value)| row[*index] = value);
     }
 
     /// The states of the motion under these variables: at the start of every step, and at the end.
@@ -242,21 +233,7 @@ impl<'a> TrajectoryProblem<'a> {
     /// When there is not one variable for each knot and control, or the simulation fails.
     pub fn at_moments<V>(&self, x: &[f64], evaluate: impl FnOnce(&[Moment]) -> V) -> Result<V, Error> {
         let motion = self.motion(x)?;
-        let Trajectory { times, states } = &motion.trajectory;
-        let (contacts, forces) = (RefCell::default(), RefCell::default());
-        let integrator = self.task.settings.integrator;
-        let length = |step: usize| times.get(step + 1).map_or(0.0, |next| next - times[step]);
-        let moment = |step: usize| Moment {
-            step,
-            time: times[step],
-            dt: length(step),
-            model: self.task.model,
-            state: &states[step],
-            control: if step < motion.controls.steps() { motion.controls.row(step) } else { &[] },
-            contacts: &contacts,
-            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length(step), end, &forces)),
-        };
-        Ok(evaluate(&(0..times.len()).map(moment).collect::<Vec<_>>()))
+        Ok(at_moments(&self.rollout(&motion.controls), &motion.trajectory, &motion.controls, None, evaluate))
     }
 
     /// The motion.
@@ -267,19 +244,9 @@ impl<'a> TrajectoryProblem<'a> {
         Ok(self.motion(x)?.trajectory.clone())
     }
 
-    /// The warnings of the motion.
-    ///
-    /// # Errors
-    /// When there is not one variable for each knot and control, or the simulation fails.
-    pub fn motion_warnings(&self, x: &[f64]) -> Result<Vec<MotionWarning>, Error> {
-        let motion = rollout::Motion::of(&self.rollout(&self.controls(x)?));
-        motion.outcome?;
-        Ok(motion.warnings)
-    }
-
     /// The same problem with a counter and a memory of its own.
     pub fn separate(&self) -> Self {
-        Self { counter: Arc::default(), ..self.for_task(self.task) }
+        Self { counter: Arc::default(), ..self.for_residuals(self.task.residuals) }
     }
 
     /// The same motion with other residuals, and a memory of its own; evaluations are counted together.
@@ -288,54 +255,14 @@ impl<'a> TrajectoryProblem<'a> {
         'a: 'b,
     {
         let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
-        self.for_task(TrajectoryTask { model, initial, settings, until, applied, residuals })
-    }
-
-    /// The same controls of another motion with as many, with a memory of its own; evaluations are counted
-    /// together.
-    pub(super) fn for_task<'b>(&self, task: TrajectoryTask<'b>) -> TrajectoryProblem<'b> {
         TrajectoryProblem {
-            task,
+            task: TrajectoryTask { model, initial, settings, until, applied, residuals },
             knots: self.knots.clone(),
-            map: self.map.clone(),
-            optimized: self.optimized.clone(),
+            variables: self.variables.clone(),
+            at_knots: self.at_knots.clone(),
             others: self.others.clone(),
-            ranges: self.ranges.clone(),
-            lower: self.lower.clone(),
-            upper: self.upper.clone(),
             counter: Arc::clone(&self.counter),
             recent: Mutex::default(),
-        }
-    }
-
-    /// The cost, without keeping the motion: for use on several threads.
-    ///
-    /// # Errors
-    /// The errors of [`CostFunction::cost`].
-    pub fn cost_alone(&self, x: &[f64]) -> Result<f64, Error> {
-        Ok(self.simulated(x)?.cost())
-    }
-
-    /// The costs of many points, computed on rayon's threads; `None` for a point that cannot be
-    /// simulated.
-    pub fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        in_parallel(points, |x| self.cost_alone(x).ok())
-    }
-
-    /// The cost and its gradient, without keeping the motion: for use on several threads.
-    ///
-    /// # Errors
-    /// The errors of [`CostFunction::cost`] and [`Gradient::gradient`].
-    pub fn cost_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
-        let motion = self.simulated(x)?;
-        Ok((motion.cost(), self.gradient_of(&motion)?))
-    }
-
-    pub(super) fn check_count(&self, found: usize) -> Result<(), Error> {
-        let expected = self.map.variables();
-        match found == expected {
-            true => Ok(()),
-            false => Err(Error::msg(format!("{found} values for {expected} controls at knots"))),
         }
     }
 
@@ -343,18 +270,14 @@ impl<'a> TrajectoryProblem<'a> {
         &self.knots
     }
 
-    /// The indices of the control values that are optimized in the row of a step.
-    pub(super) fn optimized(&self) -> &[usize] {
-        &self.optimized
-    }
-
-    pub(super) fn ranges(&self) -> &[ControlRange] {
-        &self.ranges
+    /// The values at knots that are optimized.
+    pub(super) fn at_knots(&self) -> &KnotVariables {
+        &self.at_knots
     }
 
     /// The scale of the values of each control of a row.
     pub(super) fn scales(&self) -> impl Iterator<Item = f64> + Clone {
-        self.ranges.iter().map(|range| range.scale)
+        self.at_knots.optimized.iter().map(|(_, range)| range.scale)
     }
 
     pub(super) fn rollout<'c>(&self, controls: &'c Controls) -> Rollout<'c>
@@ -413,10 +336,11 @@ impl<'a> TrajectoryProblem<'a> {
     pub(super) fn linearized(&self, motion: &Motion) -> Result<TrajectoryLinearization, SimulationError> {
         self.counter.count_jacobian();
         let mut linear = linearize(&self.rollout(&motion.controls), self.task.residuals, &motion.trajectory)?;
-        if self.optimized.iter().copied().ne(0..self.others.dimension()) {
+        let optimized: Vec<usize> = self.at_knots.optimized.iter().map(|(index, _)| *index).collect();
+        if optimized.iter().copied().ne(0..self.others.dimension()) {
             for step in &mut linear.steps {
-                step.by_control = step.by_control.select_columns(&self.optimized);
-                step.residuals.by_control = step.residuals.by_control.select_columns(&self.optimized);
+                step.by_control = step.by_control.select_columns(&optimized);
+                step.residuals.by_control = step.residuals.by_control.select_columns(&optimized);
             }
         }
         Ok(linear)
@@ -427,13 +351,43 @@ impl<'a> TrajectoryProblem<'a> {
         let rollout = self.rollout(&motion.controls);
         let trajectory = motion.trajectory.clone();
         let evaluated = GaussNewton::over(rollout, self.task.residuals, &[], trajectory)?;
-        let all = evaluated.gradient()?;
-        let rows = all.chunks_exact(self.others.dimension());
-        let by_controls = rows.flat_map(|row| self.optimized.iter().map(|&index| row[index])).collect();
-        let by_controls = Controls::from_values(self.map.dimension(), by_controls)
+        let by_controls = Controls::from_values(self.others.dimension(), evaluated.gradient()?)
             .ok_or_else(|| Error::msg("the gradient by the controls does not make whole rows"))?;
-        let by_values = self.map.vjp(&by_controls);
-        Ok(by_values.iter().zip(self.ranges.iter().cycle()).map(|(g, range)| g * range.scale).collect())
+        Ok(self.variables.gradient(&self.values(&motion.x)?, &by_controls, (&[], &[]), None))
+    }
+}
+
+/// Without keeping motions: for use on several threads.
+impl SharedCost for TrajectoryProblem<'_> {
+    fn cost_at(&self, x: &[f64]) -> Result<f64, Error> {
+        Ok(self.simulated(x)?.cost())
+    }
+
+    fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+        let motion = self.simulated(x)?;
+        Ok((motion.cost(), self.gradient_of(&motion)?))
+    }
+}
+
+impl OptimizedProblem for TrajectoryProblem<'_> {
+    fn shared_variables(&self) -> &SharedVariables {
+        &self.variables
+    }
+
+    fn counter(&self) -> Arc<EvaluationCounter> {
+        Arc::clone(&self.counter)
+    }
+
+    fn at_moments_of(&self, _: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
+        self.at_moments(x, |moments| work(moments))
+    }
+
+    fn motion_of(&self, _: usize, x: &[f64]) -> Result<rollout::Motion, Error> {
+        Ok(rollout::Motion::of(&self.rollout(&self.controls(x)?)))
+    }
+
+    fn as_trajectory(&self) -> Option<&TrajectoryProblem<'_>> {
+        Some(self)
     }
 }
 
@@ -470,7 +424,7 @@ impl Jacobian for TrajectoryProblem<'_> {
 
     fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
         let linear = self.linearized(&*self.motion(x)?)?;
-        let mut jacobian = residuals_by_knots(&linear, &self.map);
+        let mut jacobian = residuals_by_knots(&linear, self.map());
         let scales = self.scales().collect::<Vec<f64>>();
         for (mut column, scale) in jacobian.column_iter_mut().zip(scales.iter().cycle()) {
             column *= *scale;

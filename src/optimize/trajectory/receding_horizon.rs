@@ -5,8 +5,8 @@ use argmin::core::{CostFunction, Error};
 
 use super::control_range::ControlRange;
 use super::evaluations::Evaluations;
+use super::optimized::OptimizedProblem;
 use super::problem::{TrajectoryProblem, TrajectoryTask};
-use super::staged::StagedTrajectory;
 use crate::multibody::State;
 use crate::optimize::error::ProblemError;
 use crate::optimize::ilqr::{Expansion, Regularization, StagedProblem, backward_pass};
@@ -138,15 +138,14 @@ impl<'a> RecedingHorizon<'a> {
         let TrajectoryTask { model, settings, until, applied, .. } = self.task;
         let task = TrajectoryTask { model, initial: state, settings, until, applied, residuals: &residuals };
         let problem = TrajectoryProblem::new(task, &self.knots, &self.ranges)?;
-        let staged = StagedTrajectory::new(&problem);
         let (lower, upper) = problem.bounds();
         let mut x = problem.variables(&start)?;
         x.iter_mut().zip(lower.iter().zip(upper)).for_each(|(x, (&l, &u))| *x = x.max(l).min(u));
         let cost_before = problem.cost(&x)?;
         let mut cost = cost_before;
         for _ in 0..self.iterations {
-            let expansion = staged.expand(&x)?;
-            match better(&mut self.regularization, &staged, &expansion, &x, cost) {
+            let expansion = problem.expand(&x)?;
+            match better(&mut self.regularization, &problem, &expansion, &x, cost) {
                 Some((better, its_cost)) => (x, cost) = (better, its_cost),
                 None => break,
             }

@@ -1,49 +1,38 @@
-//! A trajectory problem as stages, one for each knot.
+//! A trajectory problem as stages, one for each knot, as [`Ilqr`](crate::optimize::ilqr::Ilqr) needs them.
+//!
+//! A stage is the steps that depend on its knot and none after it. These steps also depend on the values at earlier
+//! knots: one for linear knots, three for cubic ones. These values are part of the state between stages, after the
+//! tangent of the motion's state, so that any knots give a problem in consecutive stages. The feedback acts on that
+//! state at the start of the stage. Hessians are those of Gauss–Newton.
+//!
+//! One iteration costs a linearization of all steps and a rollout for each trial.
 
 use std::ops::Range;
 
-use argmin::core::{CostFunction, Error, Gradient};
+use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
 
+use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
 use crate::rollout::{Rollout, TrajectoryLinearization};
 
-/// A [`TrajectoryProblem`] for [`Ilqr`](crate::optimize::ilqr::Ilqr). A stage is the steps that depend
-/// on its knot and none after it. These steps also depend on the values at earlier knots: one for linear
-/// knots, three for cubic ones. These values are part of the state between stages, after the tangent of
-/// the motion's state, so that any knots give a problem in consecutive stages. The feedback acts on that
-/// state at the start of the stage. Hessians are those of Gauss–Newton.
-///
-/// One iteration costs a linearization of all steps and a rollout for each trial.
-#[derive(Debug)]
-pub struct StagedTrajectory<'p, 'a> {
-    problem: &'p TrajectoryProblem<'a>,
-    stages: Vec<Range<usize>>,
-    /// Knots before that of a stage whose values are part of its state.
-    reach: usize,
-}
-
-impl<'p, 'a> StagedTrajectory<'p, 'a> {
-    /// The stages of a problem.
-    pub fn new(problem: &'p TrajectoryProblem<'a>) -> Self {
-        Self { problem, stages: problem.map().stages(), reach: problem.map().reach() }
-    }
-
+impl TrajectoryProblem<'_> {
     /// The expansion of a stage by the state before it, then its variables.
     fn stage_expansion(
         &self,
-        stage: usize,
+        (stage, steps): (usize, Range<usize>),
         linear: &TrajectoryLinearization,
         scales: &DVector<f64>,
     ) -> StageExpansion {
         let m = scales.len();
         let motion = linear.end.by_state.ncols();
-        let n = motion + self.reach * m;
+        let reach = self.map().reach();
+        let n = motion + reach * m;
         // Where the variables of a knot are: those of the one before this stage's come first.
         let columns = |knot: usize| if knot == stage { n } else { motion + (stage - knot - 1) * m };
         let add = |to: &mut DMatrix<f64>, by_control: &DMatrix<f64>, step: usize| {
-            for (knot, weight) in self.problem.map().weights(step) {
+            for (knot, weight) in self.map().weights(step) {
                 let mut to = to.columns_mut(columns(knot), m);
                 for (i, scale) in scales.iter().enumerate() {
                     to.column_mut(i).axpy(weight * scale, &by_control.column(i), 1.0);
@@ -53,7 +42,7 @@ impl<'p, 'a> StagedTrajectory<'p, 'a> {
         // The present state of the motion.
         let mut state = DMatrix::identity(motion, n + m);
         let (mut gradient, mut hessian) = (DVector::zeros(n + m), DMatrix::zeros(n + m, n + m));
-        for number in self.stages[stage].clone() {
+        for number in steps {
             let step = &linear.steps[number];
             let residuals = &step.residuals;
             if !residuals.values.is_empty() {
@@ -67,10 +56,10 @@ impl<'p, 'a> StagedTrajectory<'p, 'a> {
         }
         let mut after = DMatrix::zeros(n, n + m);
         after.rows_mut(0, motion).copy_from(&state);
-        if self.reach > 0 {
+        if reach > 0 {
             // For the next stage this knot is the one before, and the others are one further back.
             after.view_mut((motion, n), (m, m)).fill_with_identity();
-            let kept = (self.reach - 1) * m;
+            let kept = (reach - 1) * m;
             after.view_mut((motion + m, motion), (kept, kept)).fill_with_identity();
         }
         StageExpansion {
@@ -82,48 +71,30 @@ impl<'p, 'a> StagedTrajectory<'p, 'a> {
     }
 }
 
-impl CostFunction for StagedTrajectory<'_, '_> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        self.problem.cost(x)
-    }
-}
-
-impl Gradient for StagedTrajectory<'_, '_> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-
-    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.problem.gradient(x)
-    }
-}
-
-impl StagedProblem for StagedTrajectory<'_, '_> {
+impl StagedProblem for TrajectoryProblem<'_> {
     fn stage_dimension(&self) -> usize {
-        self.problem.map().dimension()
+        self.map().dimension()
     }
 
     fn bounds(&self) -> (&[f64], &[f64]) {
-        self.problem.bounds()
+        self.bounds()
     }
 
     fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        self.problem.costs(points)
+        OptimizedProblem::costs(self, points)
     }
 
     fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {
-        let linear = self.problem.linearized(&*self.problem.motion(x)?)?;
-        let scales = DVector::from_iterator(self.stage_dimension(), self.problem.scales());
+        let linear = self.linearized(&*self.motion(x)?)?;
+        let scales = DVector::from_iterator(self.stage_dimension(), self.scales());
         let motion = linear.end.by_state.ncols();
-        let n = motion + self.reach * scales.len();
+        let n = motion + self.map().reach() * scales.len();
         let mut end_gradient = DVector::zeros(n);
         end_gradient.rows_mut(0, motion).copy_from(&linear.end.by_state.tr_mul(&linear.end.values));
         let mut end_hessian = DMatrix::zeros(n, n);
         let of_motion = linear.end.by_state.tr_mul(&linear.end.by_state);
         end_hessian.view_mut((0, 0), (motion, motion)).copy_from(&of_motion);
-        let stages = 0..self.stages.len();
+        let stages = self.map().stages().into_iter().enumerate();
         Ok(Expansion {
             stages: stages.map(|stage| self.stage_expansion(stage, &linear, &scales)).collect(),
             end_gradient,
@@ -132,20 +103,20 @@ impl StagedProblem for StagedTrajectory<'_, '_> {
     }
 
     fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
-        let problem = self.problem;
-        let motion = problem.motion(nominal)?;
-        let task = problem.task();
+        let motion = self.motion(nominal)?;
+        let task = self.task();
+        let (stages, reach) = (self.map().stages(), self.map().reach());
         let m = self.stage_dimension();
-        let (lower, upper) = problem.bounds();
+        let (lower, upper) = self.bounds();
         let mut x = nominal.to_vec();
         // The values at knots so far, and the stage after the present one.
         let (mut values, mut next_stage) = (Vec::with_capacity(x.len()), 0);
-        problem.counter().count_rollout();
+        self.counter().count_rollout();
         let rollout = Rollout::new(task.model, task.initial, task.settings, task.until).under(task.applied);
         let simulated = rollout.simulate_with_feedback(|number, state, row| {
-            while next_stage < self.stages.len() && number >= self.stages[next_stage].start {
+            while next_stage < stages.len() && number >= stages[next_stage].start {
                 let mut difference = motion.trajectory.states[number].difference(state);
-                for back in 1..=self.reach {
+                for back in 1..=reach {
                     let change = |i: usize| {
                         let at = (next_stage.checked_sub(back)?) * m + i;
                         Some(x[at] - nominal[at])
@@ -156,14 +127,14 @@ impl StagedProblem for StagedTrajectory<'_, '_> {
                 let range = next_stage * m..(next_stage + 1) * m;
                 let bounds = (&lower[range.clone()], &upper[range.clone()]);
                 let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
-                values.extend(problem.values_of_knot(&changed));
+                values.extend(self.shared_variables().first_values(&changed));
                 x[range].copy_from_slice(&changed);
                 next_stage += 1;
             }
-            problem.put_row(number, &values, row);
+            self.put_row(number, &values, row);
         });
         let (trajectory, controls) = simulated?;
-        let motion = problem.remember(problem.with_residuals(x, controls, trajectory)?);
+        let motion = self.remember(self.with_residuals(x, controls, trajectory)?);
         Ok((motion.x.clone(), motion.cost()))
     }
 }

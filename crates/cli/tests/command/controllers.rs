@@ -260,10 +260,11 @@ fn bad_ensembles_are_told_by_field_and_line() {
             "kind = \"ilqr\"",
             "optimizer.kind: found `ilqr`; with controllers or an ensemble the method is `lbfgs`",
         ),
+        ("max_iterations = 2", "starts = { count = 0, spread = 1 }", "optimizer.starts.count: found 0"),
         (
             "max_iterations = 2",
-            "starts = { count = 2, spread = 1 }",
-            "optimizer.starts: found several starts",
+            "initial_damping = 1",
+            "optimizer.initial_damping: the method `lbfgs` has no damping",
         ),
         (
             "until = 0.2",
@@ -322,8 +323,21 @@ fn what_is_optimized_can_be_simulated_checked_and_gone_on_with() {
         page.table("Parameters")[0][2].as_str().and_then(|text| text.parse::<f64>().ok()).expect("a number");
     assert!((value / found - 1.0).abs() < 1e-6, "{value} {found}");
     assert_eq!(page.table("Members that the optimization has not seen")[0][2], "4 of 4");
-    let (code, _, error) = run(&["report", text(&out), "--iteration", "0"]);
-    assert!(code == Some(2) && error.contains("--iteration is for problems without [ensemble]"), "{error}");
+    // The motion of an iteration is that of its controllers: that of the last one was found.
+    let place = |page: &PageData| {
+        let positions = page.array(&page.plot("Joint displacements")["series"][0]["y"]);
+        positions[positions.len() - 1]
+    };
+    let of = |iteration: &str| {
+        let other = folder.0.join("iteration.html");
+        let (code, _, error) = run(&["report", text(&out), "--iteration", iteration, "--out", text(&other)]);
+        assert_eq!(code, Some(0), "{error}");
+        PageData::read(&other)
+    };
+    let (first, last) = (of("0"), of(&result["iterations"].to_string()));
+    assert!(first.header["about"].to_string().contains("after iteration 0"));
+    assert!((place(&first) - place(&page)).abs() > 1e-5, "{} {}", place(&first), place(&page));
+    assert!((place(&last) - place(&page)).abs() < 1e-6, "{} {}", place(&last), place(&page));
     // It goes on, and its gradient is right at both ends.
     let more =
         ["optimize", text(&problem), "--out", text(&out), "--resume", "--max-iterations", "4", "--json"];

@@ -137,3 +137,58 @@ fn bad_designs_are_told_by_field_and_line() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Two angles at which a pendulum without gravity points to the same place, a whole turn apart: the angle that is
+/// smaller costs less, and between the two there is a hill.
+#[test]
+fn several_starts_of_an_ensemble_find_the_better_of_two_minima() {
+    let folder = Folder::new("ensemble-starts");
+    folder.file(
+        "scene.toml",
+        "gravity = [0, 0, 0]\n[solver]\nkind = \"lagged\"\ntime_step = 0.01\n\
+         [[bodies]]\nname = \"pendulum\"\nmass = 1.0\ninertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\n\
+         joint = { name = \"hinge\", type = \"revolute\", axis = [0, 1, 0], position = -2.0 }\n",
+    );
+    let problem = |optimizer: &str| {
+        let text = format!(
+            "scene = \"scene.toml\"\nuntil = 0.02\n\
+             [[model_parameters]]\nname = \"joints.hinge.shift\"\nlower = -5.0\nupper = 5.0\n\
+             [[model_parameters]]\nname = \"bodies.pendulum.mass\"\nlower = 0.5\nupper = 2.0\nlog = true\n\
+             [ensemble]\nmembers = 2\n[[vary]]\nfield = \"bodies.pendulum.inertia[1][1]\"\nfactor = {{ uniform = [0.6, 1.4] }}\n\
+             [[costs]]\norientation = {{ body = \"pendulum\", rpy = [0, 2.5, 0] }}\nweight = 1.0\nwhen = \"end\"\n\
+             [[costs]]\njoint_position = {{ joint = \"hinge\" }}\nweight = 0.1\nwhen = \"end\"\n\
+             [optimizer]\n{optimizer}\n"
+        );
+        folder.file("problem.toml", text)
+    };
+    let optimized = |optimizer: &str, more: &[&str]| -> Value {
+        let problem = problem(optimizer);
+        let mut all = vec!["optimize", text(&problem), "--json"];
+        all.extend(more);
+        let (code, printed, error) = run(&all);
+        assert_eq!(code, Some(0), "{error}");
+        serde_json::from_str(&printed).expect("JSON")
+    };
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let one = optimized("", &[]);
+    assert_eq!(one.get("starts"), None);
+    let out = folder.0.join("out");
+    let several = optimized("starts = { count = 6, spread = 0.5, seed = 4 }", &["--out", text(&out)]);
+    let starts = several["starts"].as_array().expect("starts");
+    assert_eq!(starts.len(), 6);
+    // The first is the only one of the other run, to the last digit, and the best is what is kept.
+    assert_eq!(starts[0]["cost"], one["cost"]);
+    let least = starts.iter().map(|start| number(&start["cost"])).fold(f64::INFINITY, f64::min);
+    assert_eq!(number(&several["cost"]), least);
+    assert!(least < 0.6 * number(&one["cost"]), "{least} {}", one["cost"]);
+    let angle = |result: &Value| number(&result["parameters"][0]["value"]) - 2.0;
+    assert!(angle(&one) < -3.0 && (angle(&several) - 2.5).abs() < 0.1, "{one} {several}");
+    assert!(out.join("checkpoint_5.json").exists());
+    let file = ProblemFile::load(folder.0.join("problem.toml")).expect("a problem");
+    // The logarithm of the second number is scattered, within its bounds.
+    let problem = file.optimized().expect("a problem");
+    let starts = file.all_starts(problem.shared_variables());
+    assert_eq!(starts[0], file.whole_start());
+    assert!(starts.iter().all(|start| (0.5..=2.0).contains(&start[1])), "{starts:?}");
+    assert!((1..6).all(|k| starts[k][1] != starts[k - 1][1]), "{starts:?}");
+}
