@@ -6,7 +6,7 @@ use isobar::contact::ContactGeometry;
 use isobar::field::{PressureField, PressureLaw, primitive_field};
 use isobar::geometry::Shape;
 use isobar::io::{Scene, TrajectoryTable};
-use isobar::multibody::{BodyPair, State};
+use isobar::multibody::{BodyPair, SensorWorkspace, State};
 
 use crate::folder::Folder;
 use crate::{isobar, text};
@@ -285,5 +285,39 @@ fn gradients_of_laws_agree_with_differences() {
         let run = isobar(&["gradient-check", "--steps", "2", "--no-places", "--vertices", "0", text(file)]);
         let output = [run.stdout, run.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         assert!(run.status.success(), "{kind}: {output:?}");
+    }
+}
+
+/// The powers of the depth that the guide's table of exponents has.
+#[test]
+fn the_force_grows_with_the_power_of_the_depth_that_an_exponent_is_for() {
+    let folder = Folder::new("powers");
+    let force = |shape: &str, pose: &str, exponent: f64, height: f64| {
+        let scene = load(
+            &folder,
+            &format!(
+                "[materials.rubber]\nhydroelastic_modulus = 1e5\n[solver]\nkind = \"lagged\"\ntime_step = 1e-3\n\
+                 [[bodies]]\nname = \"body\"\nmass = 1\ntranslation = [0, 0, {height}]\n{pose}\n\
+                 [[bodies.geometries]]\nshape = {shape}\nmaterial = \"rubber\"\n\
+                 pressure_law = {{ power = {{ exponent = {exponent}, layers = 32 }} }}\n\
+                 [[bodies]]\nname = \"floor\"\nfixed = true\n\
+                 [[bodies.geometries]]\nshape = {{ half_space = {{}} }}\nrigid = true\n"
+            ),
+        );
+        let contact =
+            scene.model.pair_contact(&scene.state, BodyPair::of(0, 1), &mut SensorWorkspace::default());
+        contact.wrench_on_a.translational.z.abs()
+    };
+    let ball = "{ sphere = { radius = 0.05, resolution = 0.01 } }";
+    let cylinder = "{ cylinder = { radius = 0.05, length = 0.4, resolution = 0.01 } }";
+    let slab = "{ box = { size = [0.5, 0.5, 0.1] } }";
+    for exponent in [0.5, 1.0, 1.5] {
+        for (shape, pose, more) in
+            [(ball, "", 1.0), (cylinder, "rpy = [1.5707963267948966, 0, 0]", 0.5), (slab, "", 0.0)]
+        {
+            let at = |depth: f64| force(shape, pose, exponent, 0.05 - depth);
+            let power = (at(8e-3) / at(4e-3)).log2();
+            assert!((power - exponent - more).abs() < 0.12, "{shape}, {exponent}: {power}");
+        }
     }
 }
