@@ -1,4 +1,4 @@
-//! Whether the field of a surface that is filled from one point is as stiff at one place as at others.
+//! Whether a field is as stiff at one place of its surface as at others.
 
 use nalgebra::Vector3;
 
@@ -25,6 +25,8 @@ pub(crate) struct SoftPart {
     pub factor: f64,
     /// Where it is softest, in the geometry's frame, m.
     pub softest: Vector3<f64>,
+    /// Whether the field has a single vertex inside: its surface was filled from a point.
+    pub is_fan: bool,
 }
 
 /// How stiff a field is below a place of the surface: its extent at a point a quarter of the thickness below,
@@ -36,15 +38,13 @@ struct Place {
     growth: f64,
 }
 
-/// The part of the surface where a field with a single inner vertex is far softer than elsewhere, if there is one.
+/// The part of the surface where a field is far softer than elsewhere, if there is one.
 ///
 /// A place counts as soft if the extent below it grows slowly from the surface against that below the other places (the
 /// median), by the metre and by the thickness: the narrow sides of a plate have the first, thin parts may have the
-/// second, and neither is a fault. A fan has both where a long part of constant thickness leads away from its point.
+/// second, and neither is a fault. A fan has both where a long part of constant thickness leads away from its point, and a
+/// volume mesh where it has no vertices between the surfaces of a part.
 pub(crate) fn soft_part(field: &PressureField) -> Option<SoftPart> {
-    if field.extent().iter().filter(|extent| **extent > 0.0).count() != 1 {
-        return None;
-    }
     let mut places = places(field);
     let [slope, growth] = [|p: &Place| p.slope, |p: &Place| p.growth].map(|of| median(places.iter().map(of)));
     if !(slope > 0.0 && growth > 0.0) {
@@ -55,7 +55,8 @@ pub(crate) fn soft_part(field: &PressureField) -> Option<SoftPart> {
     let soft = places.partition_point(|p| stiffness(p) < SOFT);
     let part = soft as f64 / places.len() as f64;
     let (softest, middle) = (places.first()?, places.get(soft / 2)?);
-    let found = SoftPart { part, factor: 1.0 / stiffness(middle), softest: softest.at };
+    let is_fan = field.extent().iter().filter(|extent| **extent > 0.0).count() == 1;
+    let found = SoftPart { part, factor: 1.0 / stiffness(middle), softest: softest.at, is_fan };
     (part >= LEAST_PART && middle.slope > 0.0).then_some(found)
 }
 

@@ -111,13 +111,21 @@ pub(in crate::io) fn zero_gradient_warning(
 /// What to say of a field that is far softer at some places than at others.
 pub(in crate::io) fn soft_part_warning(g: &BodyGeometry, body: &str, shape: &FieldPath) -> Option<Problem> {
     let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return None };
-    let SoftPart { part, factor, softest: at } = soft_part(field)?;
+    let SoftPart { part, factor, softest: at, is_fan } = soft_part(field)?;
+    let why = match is_fan {
+        true => {
+            "as a surface filled from one point is where long parts lead away from it; give a volume mesh, or several \
+             geometries that are convex"
+        }
+        false => {
+            "as a mesh is where it has too few vertices between the surfaces of a part; give a finer one"
+        }
+    };
     Some(Problem::new(
         shape.clone(),
         format_args!(
             "body `{body}`: the pressure field is {factor:.1} times softer over {:.0} % of the surface than elsewhere, \
-             most at [{:.3}, {:.3}, {:.3}], as a surface filled from one point is where long parts lead away from it; \
-             give a volume mesh, or several geometries that are convex",
+             most at [{:.3}, {:.3}, {:.3}], {why}",
             100.0 * part,
             at.x,
             at.y,
