@@ -255,7 +255,8 @@ fn tetrahedra_without_gradient_are_reported_and_split() {
         ] {
             let path = scene_in(&folder, &shape, false, -0.01);
             let scene = Scene::load(&path).expect("valid");
-            assert_eq!(scene.warnings, Vec::<String>::new());
+            // Of so coarse a mesh the field is uneven once it is split, by tetrahedra; that is another warning.
+            assert!(scene.warnings.iter().all(|w| w.contains("times softer")), "{:?}", scene.warnings);
             assert_eq!(field(&scene).tetrahedra().len(), 4 * mesh.tetrahedra.len());
             assert_eq!(field(&scene).zero_tetrahedra(), 0);
             assert!(contact(&path).0.wrench_on_a.translational.z > 0.1);
