@@ -54,16 +54,19 @@ pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
         .map_err(|source| Error::Browser { path: file.display().to_string(), source })?;
     let Some(version) = &mut version else { return Ok(()) };
     remark(format_args!("isobar: the page follows {}; Ctrl-C ends this", arguments.scene.display()));
+    let mut seen = stamps(&inputs);
     loop {
-        let before = stamps(&inputs);
-        while stamps(&inputs) == before {
+        while stamps(&inputs) == seen {
             std::thread::sleep(LOOK);
         }
         // An editor may be about to write the rest.
         std::thread::sleep(LOOK);
+        // Before they are read: what changes while they are is a change too.
+        seen = stamps(&inputs);
         *version += 1;
         match write(arguments, &file, &script, Some(*version)) {
-            Ok(now) => inputs = now,
+            Ok(now) if now == inputs => {}
+            Ok(now) => (seen, inputs) = (stamps(&now), now),
             Err(error) => tell(format_args!("isobar: {error}")),
         }
     }
