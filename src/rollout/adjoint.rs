@@ -9,7 +9,7 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::loss_workspace::LossWorkspace;
-use super::moment::{Moment, MomentGradient, StepEnd};
+use super::moment::{Moment, MomentGradient};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
@@ -316,14 +316,11 @@ impl<'a> Sweep<'a> {
     /// Sweeps over a step.
     fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
         let Rollout { model, settings, applied, .. } = *self.rollout;
-        let StepTime { time, dt, .. } = self.schedule[step];
-        let control = self.controls.row(step);
+        let problem = problem(self.rollout, self.schedule, &self.controls, &self.substeps, step, before);
         let mut tape = match self.tapes.take(step) {
             Some(tape) => tape,
             None => {
                 let mut tape = self.tapes.blank();
-                let problem =
-                    problem(self.rollout, self.schedule, &self.controls, &self.substeps, step, before);
                 settings
                     .integrator
                     .tape(&problem, after, self.model, &mut self.steps, &mut tape)
@@ -333,9 +330,8 @@ impl<'a> Sweep<'a> {
         };
         // What the loss owes to the end of the step passes through the step; what it owes to the start does not.
         self.of_start.fill(0.0);
-        let step_end = Some(StepEnd::new(settings.integrator, dt, after, &self.forces));
-        let contacts = &self.contacts;
-        let moment = Moment { step, time, dt, model, state: before, control, contacts, step_end };
+        let memory = (&self.contacts, &self.forces);
+        let moment = Moment::of_step(step, settings.integrator, problem, after, memory);
         let mut by = MomentGradient {
             state: &mut self.of_start,
             step_end: &mut self.by_state,

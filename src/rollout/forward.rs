@@ -11,7 +11,7 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::loss_workspace::LossWorkspace;
-use super::moment::{Moment, MomentGradient, StepEnd};
+use super::moment::{Moment, MomentGradient};
 use super::schedule::StepTime;
 use super::simulate::Rollout;
 use crate::multibody::Parameter;
@@ -81,8 +81,7 @@ pub fn loss_gradient_forward(
             control: &mut by_control,
             parameters: &mut by_parameters,
         };
-        let (contacts, step_end) = (&contacts, Some(StepEnd::new(settings.integrator, dt, &after, &forces)));
-        let moment = Moment { step, time, dt, model, state: &state, control, contacts, step_end };
+        let moment = Moment::of_step(step, settings.integrator, problem, &after, (&contacts, &forces));
         value += loss.add_running(&moment, &mut by, &mut losses);
         add_product(&mut gradient, &sensitivity, active, &by_state);
         by_control.iter().enumerate().for_each(|(k, by)| gradient[active + k] += by);

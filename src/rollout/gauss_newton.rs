@@ -9,10 +9,11 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::{DifferentiableLoss, DifferentiableResiduals, ResidualsIn};
 use super::loss_workspace::{LossWorkspace, TermIn};
-use super::moment::{Moment, MomentGradient, StepEnd};
+use super::moment::{Moment, MomentGradient};
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{Parameter, ParameterError, State, seeded};
 use crate::scalar::{CHUNK, DualArray, Scalar};
+use crate::step::StepProblem;
 
 /// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
 /// order of time, and a column for each of the given parameters, followed by one for each control value,
@@ -179,9 +180,11 @@ fn residuals_of<T: Scalar>(
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());
         let (state, control) = (&trajectory.states[step], controls.row(step));
-        let end = StepEnd::new(rollout.settings.integrator, at.dt, &trajectory.states[step + 1], &forces);
-        let (time, dt, contacts, step_end) = (at.time, at.dt, &contacts, Some(end));
-        let moment = Moment { step, time, dt, model, state, control, contacts, step_end };
+        let (time, time_step, applied) = (at.time, at.dt, rollout.applied);
+        let substeps = rollout.held_substeps(step);
+        let problem = StepProblem { model, state, time, time_step, applied, control, substeps };
+        let (after, memory) = (&trajectory.states[step + 1], (&contacts, &forces));
+        let moment = Moment::of_step(step, rollout.settings.integrator, problem, after, memory);
         residuals.add_running(&moment, &mut all);
     }
     offsets.push(all.len());

@@ -78,8 +78,8 @@ pub fn linearize(
             .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
             .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
             .map_err(|error| not_differentiated(model, at, error))?;
-        let step_end = Some(StepEnd::new(settings.integrator, at.dt, &states[step + 1], forces));
-        let moment = Moment { step, time: at.time, dt: at.dt, model, state, control, contacts, step_end };
+        let (after, memory) = (&states[step + 1], (&*contacts, &*forces));
+        let moment = Moment::of_step(step, settings.integrator, problem, after, memory);
         let (mut residuals, by_end) =
             residual_jacobian(&moment, &lifted, &|moment, out| residuals.add_running(moment, out));
         if let Some(by_end) = by_end {
@@ -105,6 +105,7 @@ fn residual_jacobian(
     evaluate: &dyn Fn(&Moment<Direction>, &mut Vec<Direction>),
 ) -> (ResidualJacobian, Option<DMatrix<f64>>) {
     let (rows, columns) = (moment.state.tangent_dimension(), moment.control.len());
+    let applied = moment.applied();
     let mut state = State::<Direction>::lift(moment.state);
     let control: Vec<Direction> = moment.control.iter().map(|&u| Direction::from(u)).collect();
     let mut end = State::<Direction>::default();
@@ -113,7 +114,7 @@ fn residual_jacobian(
         of_step.take_was_read();
     }
     let mut out = Vec::new();
-    evaluate(&moment.lifted(model, &state, &control, &end), &mut out);
+    evaluate(&moment.lifted(model, &state, &control, (&end, applied)), &mut out);
     let values = DVector::from_iterator(out.len(), out.iter().map(|r| r.re));
     let mut jacobian = ResidualJacobian {
         by_state: DMatrix::zeros(out.len(), rows),
@@ -125,14 +126,14 @@ fn residual_jacobian(
     }
     for_each_tangent_chunk(moment.state, &mut state, &mut |state, directions| {
         out.clear();
-        evaluate(&moment.lifted(model, state, &control, &end), &mut out);
+        evaluate(&moment.lifted(model, state, &control, (&end, applied)), &mut out);
         put(&mut jacobian.by_state, directions.start, directions.len(), &out);
     });
     let by_end = moment.step_end.filter(StepEnd::take_was_read).map(|of_step| {
         let mut by_end = DMatrix::zeros(out.len(), rows);
         for_each_tangent_chunk(of_step.constant(), &mut end, &mut |end, directions| {
             out.clear();
-            evaluate(&moment.lifted(model, &state, &control, end), &mut out);
+            evaluate(&moment.lifted(model, &state, &control, (end, applied)), &mut out);
             put(&mut by_end, directions.start, directions.len(), &out);
         });
         by_end
@@ -142,7 +143,7 @@ fn residual_jacobian(
         let count = DIRECTIONS.min(columns - first);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 1.0);
         out.clear();
-        evaluate(&moment.lifted(model, &state, &seeded, &end), &mut out);
+        evaluate(&moment.lifted(model, &state, &seeded, (&end, applied)), &mut out);
         (0..count).for_each(|k| seeded[first + k].eps[k] = 0.0);
         put(&mut jacobian.by_control, first, count, &out);
     }

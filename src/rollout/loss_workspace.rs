@@ -84,7 +84,7 @@ impl LossWorkspace {
         term: &dyn DifferentiableTerm,
     ) -> f64 {
         let Self { model, lifted: Lifted { state, end, control, residuals }, .. } = self;
-        let model = &*model;
+        let (model, applied) = (&*model, moment.applied());
         control.clear();
         control.extend(moment.control.iter().map(|&c| Direction::from(c)));
         if let Some(of_step) = moment.step_end {
@@ -92,7 +92,7 @@ impl LossWorkspace {
             of_step.take_was_read();
         }
         let mut along = |state: &State<Direction>, control: &[Direction], end: &State<Direction>| {
-            term.at(&moment.lifted(model, state, control, end), residuals).eps
+            term.at(&moment.lifted(model, state, control, (end, applied)), residuals).eps
         };
         for_each_tangent_chunk(moment.state, state, &mut |state, directions| {
             let along = along(state, control, end);
@@ -174,6 +174,7 @@ impl ReadParameters {
             lifted.end.assign(of_step.constant());
         }
         let Lifted { state, end, control, residuals } = lifted;
+        let end = (&*end, moment.applied() as _);
         let mut along = |model| term.at(&moment.lifted(model, state, control, end), residuals).eps;
         if along(together).iter().all(|&eps| eps == 0.0) {
             return;

@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use crate::multibody::{Model, PairWorkspace, State};
+use crate::multibody::{DifferentiableForces, ForcesIn, Model, NoForces, PairWorkspace, State};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
-use crate::step::{Integrator, StepForces, VelocityLevel};
+use crate::step::{Integrator, StepForces, StepProblem};
 
 /// Where on a trajectory a term of a loss is evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,19 @@ pub struct Moment<'a, T = f64> {
 }
 
 impl<'a, T: Scalar> Moment<'a, T> {
+    /// The start of a step of this number, which led to the state `after`.
+    pub(crate) fn of_step(
+        number: usize,
+        integrator: Integrator,
+        step: StepProblem<'a, T>,
+        after: &'a State<T>,
+        (contacts, memory): (&'a RefCell<PairWorkspace>, &'a RefCell<StepForces>),
+    ) -> Self {
+        let StepProblem { model, state, time, time_step: dt, control, .. } = step;
+        let step_end = Some(StepEnd { state: after, integrator, step, memory });
+        Self { step: number, time, dt, model, state, control, contacts, step_end }
+    }
+
     /// A state by itself, of no step that is looked at.
     pub(crate) fn instant(
         model: &'a Model<T>,
@@ -44,28 +57,34 @@ impl<'a, T: Scalar> Moment<'a, T> {
     /// the impulse of their contacts over the step, divided by its length. It is the force that the step was taken with,
     /// which that of the state by the law of an instant ([`Model::contact_wrench`]) comes to with shorter steps.
     ///
-    /// `None` at the end of a motion, and where the impulse is not known from the states at the ends of a step: for all
-    /// but velocity-level steps of fixed length. Where something lands in the step it is the force of the contacts at its start
-    /// alone.
+    /// `None` at the end of a motion, and of steps other than velocity-level ones.
     pub fn step_force(&self, on: usize, from: usize) -> Option<SpatialForce<T>> {
-        let StepEnd { state, length, method, memory } = self.step_end?;
-        let memory = &mut memory.borrow_mut();
-        Some(method?.step_force(self.model, (self.state, state), length, (on, from), memory))
+        let StepEnd { state, integrator, step, memory } = self.step_end?;
+        integrator.step_force(&step, state, (on, from), &mut memory.borrow_mut())
     }
 }
 
 impl Moment<'_> {
-    /// The moment in scalars that carry derivatives.
+    /// The moment in scalars that carry derivatives; the forces are [`Self::applied`] in these scalars.
     pub(super) fn lifted<'b, U>(
         &'b self,
         model: &'b Model<U>,
         state: &'b State<U>,
         control: &'b [U],
-        end: &'b State<U>,
+        (end, applied): (&'b State<U>, &'b dyn ForcesIn<U>),
     ) -> Moment<'b, U> {
         let Moment { step, time, dt, contacts, step_end, .. } = *self;
-        let step_end = step_end.map(|of_step| of_step.lifted(end));
+        let step_end = step_end.map(|StepEnd { integrator, step, memory, .. }| {
+            let StepProblem { time, time_step, substeps, .. } = step;
+            let step = StepProblem { model, state, time, time_step, applied, control, substeps };
+            StepEnd { state: end, integrator, step, memory }
+        });
         Moment { step, time, dt, model, state, control, contacts, step_end }
+    }
+
+    /// The user's forces of the step that starts here.
+    pub(super) fn applied(&self) -> &dyn DifferentiableForces {
+        self.step_end.map_or(&NoForces, |of_step| of_step.step.applied.differentiable())
     }
 }
 
@@ -73,8 +92,8 @@ impl Moment<'_> {
 #[derive(Debug)]
 pub struct StepEnd<'a, T = f64> {
     state: &'a State<T>,
-    length: f64,
-    method: Option<VelocityLevel>,
+    integrator: Integrator,
+    step: StepProblem<'a, T>,
     memory: &'a RefCell<StepForces>,
 }
 
@@ -87,32 +106,10 @@ impl<T> Clone for StepEnd<'_, T> {
 impl<T> Copy for StepEnd<'_, T> {}
 
 impl<'a, T> StepEnd<'a, T> {
-    /// The end of a step of a kind and a length in s that comes to a state.
-    pub(crate) fn new(
-        integrator: Integrator,
-        length: f64,
-        state: &'a State<T>,
-        memory: &'a RefCell<StepForces>,
-    ) -> Self {
-        let method = match integrator {
-            Integrator::VelocityLevel(method) => Some(method),
-            _ => None,
-        };
-        Self { state, length, method, memory }
-    }
-
     /// The state at the end of the step.
     pub fn state(&self) -> &'a State<T> {
         self.memory.borrow_mut().were_read = true;
         self.state
-    }
-
-    /// The same end in scalars of another kind.
-    pub(super) fn lifted<'b, U>(&self, state: &'b State<U>) -> StepEnd<'b, U>
-    where
-        'a: 'b,
-    {
-        StepEnd { state, length: self.length, method: self.method, memory: self.memory }
     }
 
     /// The state at the end, for the derivatives with respect to it.

@@ -126,7 +126,7 @@ impl<'a, T> Rollout<'a, T> {
     }
 
     /// The substeps of a step, where they are held.
-    pub(super) fn held_substeps(&self, step: usize) -> Option<&'a [Substep]> {
+    pub(crate) fn held_substeps(&self, step: usize) -> Option<&'a [Substep]> {
         self.substeps.and_then(|all| all.get(step)).map(Vec::as_slice)
     }
 

@@ -14,6 +14,7 @@ mod radau;
 mod real_parts;
 mod runge_kutta;
 mod semi_implicit_euler;
+mod step_force;
 mod step_point;
 mod tape;
 mod velocity_level;
@@ -26,9 +27,10 @@ pub use error::StepError;
 pub use error_control::{ControlledMethod, ErrorControlled, Substep, SubstepLimit, SubstepStatistics};
 pub use problem::StepProblem;
 pub use radau::RadauOrder;
+pub(crate) use step_force::StepForces;
 pub use tape::Tape;
+pub(crate) use velocity_level::LoadedPatch;
 pub use velocity_level::{Gliding, SolverStatistics, SolverTolerance, StepTiming, VelocityLevel};
-pub(crate) use velocity_level::{LoadedPatch, StepForces};
 
 use error_control::{Scratch, Search};
 use real_parts::RealParts;
@@ -164,6 +166,8 @@ pub struct StepWorkspace<T = f64> {
     /// Of error-controlled steps: states within them, and the search for the lengths of substeps.
     substeps: Scratch<T>,
     search: Option<Box<Search>>,
+    /// Whether velocity-level steps leave the polygons of contacts in it.
+    keep: bool,
 }
 
 impl<T: Scalar> Default for StepWorkspace<T> {
@@ -180,6 +184,7 @@ impl<T: Scalar> Default for StepWorkspace<T> {
             after: State::default(),
             substeps: Scratch::default(),
             search: None,
+            keep: false,
         }
     }
 }
@@ -378,12 +383,7 @@ impl Integrator {
             substeps,
             &mut StepWorkspace::default(),
             &mut |_, _, of_part| {
-                // Of each substep that is extrapolated the whole comes before the halves.
-                let weight = match control.method {
-                    ControlledMethod::Extrapolated(_) if number % 3 == 0 => -1.0,
-                    ControlledMethod::Extrapolated(_) => 2.0,
-                    _ => 1.0,
-                };
+                let weight = control.method.weight_of_fixed_step(number);
                 number += 1;
                 of_part.for_each_impulse(step.model, &mut |pair, impulse| visit(pair, impulse * weight));
             },
@@ -425,13 +425,14 @@ impl Integrator {
             velocity_level,
             balance,
             complementarity,
+            keep,
             ..
         } = workspace;
         // Velocity-level steps alone have them.
         after.bristles.clear();
         match self {
             Self::SemiImplicitEuler => semi_implicit_euler::step(step, forces, semi_implicit_euler, after),
-            Self::VelocityLevel(method) => method.step(step, false, velocity_level, balance, after)?,
+            Self::VelocityLevel(method) => method.step(step, *keep, velocity_level, balance, after)?,
             Self::Radau(order) => radau::step(order, step, radau, after)?,
             Self::Complementarity(method) => {
                 complementarity::step(method, step, forces, complementarity, after)?;

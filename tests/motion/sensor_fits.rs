@@ -4,12 +4,12 @@ use isobar::io::Scene;
 use isobar::optimize::data::Samples;
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
-    Channel, Identification, LossKind, Measurement, QuantityKind, Sensor, SensorData, SensorRecording,
-    StateDeviations,
+    Channel, ForcesOf, Identification, LossKind, Measurement, QuantityKind, Sensor, SensorData,
+    SensorRecording, StateDeviations,
 };
 use isobar::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use isobar::optimize::parameters::{FitParameter, FitParameters};
-use isobar::rollout::{Command, KnotInterpolation, KnotValues};
+use isobar::rollout::{Command, KnotInterpolation, KnotValues, Rollout};
 use nalgebra::DVector;
 
 /// A slide with a hinged arm that a motor turns, and a ball that the arm strikes.
@@ -110,6 +110,7 @@ fn channel(quantity: QuantityKind, of: &str, sigma: f64) -> Channel {
         of: of.into(),
         joint: None,
         by: None,
+        forces: ForcesOf::default(),
         columns: None,
         unit: 1.0,
         sigma,
@@ -138,6 +139,7 @@ fn sensors() -> Vec<Sensor> {
     let by = |other: &str, channel: Channel| Channel { by: Some(other.into()), ..channel };
     let skin = vec![
         by("floor", channel(ContactForce, "ball", 1e-1)),
+        Channel { forces: ForcesOf::State, ..by("floor", channel(ContactForce, "ball", 1e-1)) },
         channel(ContactTorque, "ball", 1e-3),
         by("arm", channel(GripForce, "ball", 1e-1)),
         by("floor", channel(ContactArea, "ball", 1e-6)),
@@ -375,7 +377,9 @@ fn the_grip_is_the_normal_part_of_the_force() {
     // The ball falls a little, strikes the floor and slides on it.
     let scene = scene("grip");
     let residual = |quantity| {
-        let channel = Channel { by: Some("floor".into()), ..channel(quantity, "ball", 1.0) };
+        let of_state = quantity == QuantityKind::ContactForce;
+        let forces = if of_state { ForcesOf::State } else { ForcesOf::Step };
+        let channel = Channel { by: Some("floor".into()), forces, ..channel(quantity, "ball", 1.0) };
         let columns = quantity.columns().len();
         let sensor = Sensor {
             name: "skin".into(),
@@ -410,5 +414,77 @@ fn the_grip_is_the_normal_part_of_the_force() {
         assert!(grip[0].abs() <= length * (1.0 + 1e-12), "{grip:?} {force:?}");
         assert_eq!(force[2] != 0.0, area[0] > 0.0);
         assert_eq!(force[2] != 0.0, grip[0] != 0.0);
+    }
+}
+
+/// Sensors say of the true motion what `isobar simulate` writes of it, in steps in which something lands too.
+#[test]
+fn forces_of_steps_are_those_that_a_simulation_has() {
+    let folder = crate::folder::Folder::new("sensors_of_steps");
+    for kind in ["\"lagged\"", "\"sap\"", "\"lagged\"\naccuracy = 1e-5", "\"radau\"\naccuracy = 1e-6"] {
+        let text = SCENE.replace("\"lagged\"\ntime_step = 2e-3", &format!("{kind}\ntime_step = 5e-3"));
+        assert_ne!(text, SCENE);
+        let scene = Scene::load(folder.file("scene.toml", text)).unwrap();
+        let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
+        let rollout = Rollout::new(model, state, settings, 0.1).with_controls(&scene.commands);
+        let pair = model.pairs_by_bodies().position(|pairs| {
+            let names = [pairs[0].bodies.a, pairs[0].bodies.b].map(|body| &model.bodies()[body].name[..]);
+            names == ["floor", "ball"] || names == ["ball", "floor"]
+        });
+        let pair = pair.expect("they can touch");
+        let (mut times, mut wrenches) = (Vec::new(), Vec::new());
+        let (mut frames, mut pressed) = (Vec::new(), 0);
+        let run = rollout.for_each(|step| {
+            if step.steps == 0 {
+                return;
+            }
+            let wrench = step.step_forces().map(|forces| forces[pair]).unwrap_or_else(|| {
+                model.body_frames(step.state, &mut frames);
+                let pairs = model.pairs_by_bodies().nth(pair).expect("there is one");
+                model.body_pair_contact(&frames, pairs, &mut Default::default()).wrench_on_a
+            });
+            pressed += usize::from(wrench.translational.z.abs() > 0.1);
+            times.push(step.time);
+            wrenches.push(wrench);
+        });
+        run.expect("it runs");
+        assert!(pressed > 3, "{kind}: {pressed} of {} steps", times.len());
+        let lines = vec![1; times.len()];
+        let samples = |values: &dyn Fn(usize) -> Vec<f64>| Samples {
+            values: (0..times.len()).map(values).collect(),
+            lines: lines.clone(),
+            times: times.clone(),
+        };
+        let first = model.pairs_by_bodies().nth(pair).expect("there is one")[0].bodies.a;
+        let first = model.bodies()[first].name.clone();
+        let other = if first == "ball" { "floor" } else { "ball" };
+        let by = |quantity| Channel { by: Some(other.into()), ..channel(quantity, &first, 1.0) };
+        let channels = vec![by(QuantityKind::ContactForce), by(QuantityKind::ContactTorque)];
+        let zero = [0.0; 3];
+        let sensor = Sensor { name: "skin".into(), delay: 0.0, position: zero, rotation: zero, channels };
+        let of_force = samples(&|k| wrenches[k].translational.as_slice().to_vec());
+        let of_moment = samples(&|k| wrenches[k].rotational.as_slice().to_vec());
+        let commands = scene.commands.clone();
+        let data = SensorData { name: "made up".into(), samples: vec![of_force, of_moment], commands };
+        let exact = StateDeviations::default();
+        let recording =
+            SensorRecording::new(model, state, vec![sensor], data, &exact, settings.time_step).unwrap();
+        let (applied, name) = (isobar::multibody::NoForces, ["bodies.ball.mass"]);
+        let measured = vec![Measurement::Sensors(recording)];
+        let problem =
+            Identification::new(model.clone(), state.clone(), settings, applied, name, measured).unwrap();
+        let residuals: Vec<f64> = problem.residuals(&[0.1]).unwrap();
+        let largest = residuals.iter().fold(0.0, |m: f64, r| m.max(r.abs()));
+        assert!(largest < 1e-9, "{kind}: {largest:e} N");
+        let (values, jacobian) = problem.minimized_with_jacobian(&[0.11], None).unwrap();
+        let (_, by_duals) = residuals_and_jacobian(&problem, &[0.11]).unwrap();
+        assert!(values.iter().any(|r| r.abs() > 1e-3));
+        let off = (&jacobian - &by_duals).norm() / by_duals.norm();
+        assert!(off < 1e-8, "{kind}: {off:e} from that by duals");
+        let moved = |h: f64| problem.residuals(&[0.11 + h]).unwrap();
+        let differences: Vec<f64> =
+            moved(1e-8).iter().zip(moved(-1e-8)).map(|(a, b)| (a - b) / 2e-8).collect();
+        let off = (by_duals.column(0) - DVector::from_vec(differences)).norm() / by_duals.norm();
+        assert!(off < 1e-4, "{kind}: {off:e} from differences");
     }
 }

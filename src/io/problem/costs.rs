@@ -136,11 +136,9 @@ impl NamedQuantity {
             return Err(Problem::new(table.clone(), message));
         };
         let (of, quantity) = of.read(model, &table.key(key))?;
-        if matches!(quantity, Quantity::StepForce { .. })
-            && !matches!(integrator, Integrator::VelocityLevel(_))
-        {
-            let message = "it is known for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`; \
-                           use `contact_force`, the force at an instant";
+        if matches!(quantity, Quantity::StepForce { .. }) && integrator.velocity_level_method().is_none() {
+            let message = "it is known for the solvers `lagged`, `similar`, `sap` and `tamsi`; use `contact_force`, the \
+                           force at an instant";
             return Err(Problem::new(table.key(key), message));
         }
         let name = match name {

@@ -187,8 +187,8 @@ macro_rules! quantity_table {
             /// instant. `step_force` differs where velocities change much within a step.
             pub contact_force: Option<BodyPairTable>,
             /// The contact force that one body exerts on another over a step, in W, N: the impulse that the step was taken with,
-            /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi` without `accuracy`. Not at the
-            /// end, where no step starts.
+            /// divided by its length; for the solvers `lagged`, `similar`, `sap` and `tamsi`. Not at the end, where no step
+            /// starts.
             pub step_force: Option<BodyPairTable>,
             /// The area of the surface on which two bodies touch, m²; 0 where they do not.
             pub contact_area: Option<BodyPairTable>,

@@ -41,7 +41,7 @@ pub use parameter_path::parameters_at;
 pub use phase::Phase;
 pub use prediction::{Prediction, UntouchedIndentation};
 pub use sensors::{
-    Channel, ChannelError, ChannelPrediction, QuantityKind, Sensor, SensorData, SensorRecording,
+    Channel, ChannelError, ChannelPrediction, ForcesOf, QuantityKind, Sensor, SensorData, SensorRecording,
 };
 pub use trajectory::RecordedMotion;
 

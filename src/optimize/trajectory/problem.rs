@@ -16,8 +16,9 @@ use crate::optimize::error::ProblemError;
 use crate::optimize::randomized_smoothing::SharedCost;
 use crate::rollout::{
     self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout,
-    SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
+    SimulationError, SimulationSettings, Trajectory, TrajectoryLinearization, linearize,
 };
+use crate::step::StepProblem;
 
 /// The motion, and the residuals that are to be small on it.
 #[derive(Clone, Copy, Debug)]
@@ -94,22 +95,21 @@ pub(in crate::optimize) fn at_moments<V>(
     work: impl FnOnce(&[Moment]) -> V,
 ) -> V {
     let (contacts, forces) = (RefCell::default(), RefCell::default());
-    let integrator = rollout.settings.integrator;
+    let (integrator, model, applied) = (rollout.settings.integrator, rollout.model, rollout.applied);
     let last = times.len() - 1;
     let until = end.map_or(times[last], |(time, _)| *time);
     let moment = |step: usize| {
-        let (ends, next) = (step == last, times.get(step + 1));
-        let length = next.map_or(0.0, |next| next - times[step]);
-        Moment {
-            step,
-            time: if ends { until } else { times[step] },
-            dt: if step + 1 == last { until - times[step] } else { length },
-            model: rollout.model,
-            state: end.filter(|_| ends).map_or(&states[step], |(_, state)| state),
-            control: if ends { &[] } else { controls.row(step) },
-            contacts: &contacts,
-            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
-        }
+        let time = times[step];
+        let Some(after) = states.get(step + 1) else {
+            let state = end.map_or(&states[step], |(_, state)| state);
+            return Moment { step, time: until, ..Moment::instant(model, state, &[], &contacts) };
+        };
+        let (state, time_step, substeps) =
+            (&states[step], times[step + 1] - time, rollout.held_substeps(step));
+        let control = controls.row(step);
+        let problem = StepProblem { model, state, time, time_step, applied, control, substeps };
+        let moment = Moment::of_step(step, integrator, problem, after, (&contacts, &forces));
+        Moment { dt: if step + 1 == last { until - time } else { time_step }, ..moment }
     };
     work(&(0..times.len()).map(moment).collect::<Vec<_>>())
 }

@@ -41,9 +41,11 @@ pub enum Quantity {
     /// body, or of W.
     ContactForce { on: usize, from: usize, expressed_in: Option<usize> },
     /// The contact force in N over the step that starts there, in W: the impulse of the contacts over the step, divided by
-    /// its length (see [`super::Moment::step_force`]). Of velocity-level steps of fixed length alone, and not at the end of
-    /// a motion; elsewhere it is not a number.
+    /// its length (see [`super::Moment::step_force`]). Of velocity-level steps alone, and not at the end of a motion;
+    /// elsewhere it is not a number.
     StepForce { on: usize, from: usize },
+    /// The moment of that impulse about the origin of the body `on`, divided by the length of the step, in W, N m.
+    StepTorque { on: usize, from: usize },
     /// The moment of the contact about the origin of the body `on`, in W, N m.
     ContactTorque { on: usize, from: usize },
     /// The undamped pressure integrated over the contact surfaces, N (see [`crate::multibody::PatchReading::force`]).
@@ -68,7 +70,13 @@ pub enum Quantity {
 impl Quantity {
     /// Whether it is of a step, so that there is none at the end of a motion.
     pub fn is_of_step(&self) -> bool {
-        matches!(self, Self::Control { .. } | Self::ActuatorForce { .. } | Self::StepForce { .. })
+        matches!(
+            self,
+            Self::Control { .. }
+                | Self::ActuatorForce { .. }
+                | Self::StepForce { .. }
+                | Self::StepTorque { .. }
+        )
     }
 
     /// How many numbers it is: 1 or 3.
@@ -102,7 +110,7 @@ impl Quantity {
             | Self::GripForce { .. } => "N",
             Self::ContactArea { .. } => "m²",
             Self::LargestPressure { .. } => "Pa",
-            Self::ContactTorque { .. } => "N m",
+            Self::ContactTorque { .. } | Self::StepTorque { .. } => "N m",
         }
     }
 
@@ -111,6 +119,7 @@ impl Quantity {
         match *self {
             Self::ContactForce { on, from, .. }
             | Self::StepForce { on, from }
+            | Self::StepTorque { on, from }
             | Self::ContactTorque { on, from }
             | Self::NormalForce { on, from }
             | Self::GripForce { on, from }

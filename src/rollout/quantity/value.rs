@@ -77,6 +77,7 @@ impl Quantity {
     pub(crate) fn value<T: Scalar>(&self, at: &Moment<T>, reader: &mut Reader<T>) -> Vector3<T> {
         let zero = T::from(0.0);
         let single = |x: T| Vector3::new(x, zero, zero);
+        let none = || Vector3::repeat(T::from(f64::NAN));
         match *self {
             Self::Control { index } => single(at.control[index]),
             Self::ActuatorForce { actuator, coordinate } => {
@@ -119,8 +120,10 @@ impl Quantity {
                 expressed_in.map_or(force, |body| reader.frames(at)[body].pose.rotation.transpose() * force)
             }
             Self::StepForce { on, from } => {
-                let force = at.step_force(on, from).map(|force| force.translational);
-                force.unwrap_or_else(|| Vector3::repeat(T::from(f64::NAN)))
+                at.step_force(on, from).map_or_else(none, |wrench| wrench.translational)
+            }
+            Self::StepTorque { on, from } => {
+                at.step_force(on, from).map_or_else(none, |wrench| wrench.rotational)
             }
             Self::ContactTorque { on, from } => reader.wrench(at, on, from).rotational,
             Self::NormalForce { on, from } => {

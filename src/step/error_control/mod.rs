@@ -21,10 +21,9 @@ pub use statistics::{Substep, SubstepLimit, SubstepStatistics};
 #[cfg(test)]
 pub(super) use length::{factor, fitted, quantized};
 pub(super) use search::Search;
-pub(super) use substep::Scratch;
+pub(super) use substep::{Scratch, repeat};
 pub(super) use tape::SubstepTapes;
 
-use self::substep::repeat;
 use super::radau::estimate_power;
 use super::{Integrator, RadauOrder, StepError, StepProblem, StepWorkspace, VelocityLevel};
 use crate::multibody::State;
@@ -90,6 +89,16 @@ impl ControlledMethod {
             Self::Extrapolated(_) => Self::Extrapolated(method),
             Self::Landing(_) => Self::Landing(method),
             explicit => explicit,
+        }
+    }
+
+    /// How the impulse of the fixed step of this number counts in that of the whole: of each substep that is extrapolated the
+    /// whole comes before the halves.
+    pub(super) fn weight_of_fixed_step(self, number: usize) -> f64 {
+        match self {
+            Self::Extrapolated(_) if number % 3 == 0 => -1.0,
+            Self::Extrapolated(_) => 2.0,
+            _ => 1.0,
         }
     }
 

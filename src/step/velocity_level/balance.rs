@@ -25,11 +25,11 @@ use crate::step::StepProblem;
 
 /// A step as it was solved in `f64`.
 #[derive(Clone, Copy)]
-pub(super) struct Solved<'a> {
-    pub problem: &'a Problem,
-    pub newton: &'a Newton,
+pub(in crate::step) struct Solved<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) newton: &'a Newton,
     /// For each body its place among the moving ones.
-    pub moving: &'a [Option<usize>],
+    pub(super) moving: &'a [Option<usize>],
 }
 
 /// The balance A v − p − Jᵀγ(v) of a step in scalars `T`, in memory that the next step reuses.
@@ -161,7 +161,7 @@ impl<T: Scalar> Balance<T> {
     }
 
     /// The impulse on body `on` about its origin, in W, of its contacts with body `from` over a step to a state.
-    pub(super) fn impulse_between(
+    pub(in crate::step) fn impulse_between(
         &mut self,
         kind: ContactModel,
         step: &StepProblem<'_, T>,

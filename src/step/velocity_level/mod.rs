@@ -26,7 +26,6 @@ mod patch_impulse;
 mod problem;
 mod real_step;
 mod shape_tape;
-mod step_force;
 mod step_jacobian;
 mod tape;
 mod timing;
@@ -41,7 +40,6 @@ pub(super) use balance::Balance;
 pub use gliding::Gliding;
 pub(super) use landing::Unforeseen;
 pub use newton::{SolverStatistics, SolverTolerance};
-pub(crate) use step_force::StepForces;
 pub(super) use tape::BalanceTape;
 pub use timing::StepTiming;
 pub(super) use vjp::VjpMemory;
@@ -98,6 +96,12 @@ impl Workspace {
                 normal: x_wf.rotation * sums.normal().normalize() * sign,
             }
         })
+    }
+
+    /// The last step as it was solved.
+    pub(in crate::step) fn solved(&self) -> Solved<'_> {
+        let Self { problem, newton, moving, .. } = self;
+        Solved { problem, newton, moving }
     }
 
     /// How long the parts of the last step took.
@@ -179,6 +183,22 @@ impl VelocityLevel {
         balance.move_state(state, dt, after);
         balance.move_bristles(self.model, step, &workspace.problem, after);
         Ok(())
+    }
+
+    /// Finds the contacts of a step again, and their impulses at the velocities after it.
+    pub(in crate::step) fn find_impulses(
+        &self,
+        step: &StepProblem<'_>,
+        after: &State,
+        workspace: &mut Workspace,
+    ) {
+        let model = step.model;
+        workspace.forces.reset(model);
+        workspace.commands.clear();
+        workspace.commands.resize(model.command_dimension(), 0.0);
+        workspace.problem.contacts.keep_polygons = true;
+        workspace.assemble(model, step.state, self.model, step.length());
+        workspace.newton.evaluate_patches(&workspace.problem, after);
     }
 
     /// Solves for the velocities; the forces are in the workspace.

@@ -23,8 +23,8 @@ pub enum QuantityKind {
     JointVelocity,
     /// Force of an actuator on a joint that it drives, N m or N.
     ActuatorForce,
-    /// Contact force on a body by another, along the world's axes, N: three columns. It is that of the contact law in the
-    /// state; the impulse of an implicit step differs from it where velocities change much.
+    /// Contact force on a body by another, along the world's axes, N: three columns. `forces` says whether that of a step or of
+    /// the state.
     ContactForce,
     /// Moment of contact on a body by another about the body's origin, along the world's axes, N m: three columns.
     ContactTorque,
@@ -33,6 +33,19 @@ pub enum QuantityKind {
     GripForce,
     /// Area of the contact of a body with another, m².
     ContactArea,
+}
+
+/// Which force of contact a sensor measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ForcesOf {
+    /// That of the step that led to a state, its impulse divided by its length, with the solvers `lagged`, `similar`, `sap` and
+    /// `tamsi`; at the start of the motion, and with other solvers, that of the state.
+    #[default]
+    Step,
+    /// That of the pressure fields at the state, by the law that accelerations follow.
+    State,
 }
 
 impl QuantityKind {
@@ -77,6 +90,11 @@ impl QuantityKind {
     /// Whether it is of the contact of bodies.
     pub(super) fn is_of_contact(self) -> bool {
         matches!(self, Self::ContactForce | Self::ContactTorque | Self::GripForce | Self::ContactArea)
+    }
+
+    /// Whether it has one value for steps and one for states.
+    pub(super) fn is_of_step_or_state(self) -> bool {
+        matches!(self, Self::ContactForce | Self::ContactTorque)
     }
 
     /// Whether its numbers are along axes, so that they depend on where a sensor is.

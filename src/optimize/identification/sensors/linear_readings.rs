@@ -10,14 +10,18 @@ use super::reading::Reading;
 use super::settings::{SensorParameter, sensor_numbers};
 use super::{Recorded, SensorRecording};
 use crate::multibody::{
-    DIRECTIONS, DifferentiatedModel, JointLaw, Model, PairWorkspace, Parameter, ParameterError, SeededModel,
-    State, for_each_tangent_chunk, seeded_models,
+    DIRECTIONS, DifferentiatedModel, ForcesIn, JointLaw, Model, PairWorkspace, Parameter, ParameterError,
+    SeededModel, State, for_each_tangent_chunk, seeded_models,
 };
 use crate::optimize::identification::window_motion::Sensitive;
 use crate::rollout::{Moment, Quantity, Reader, SimulationSettings};
 use crate::scalar::DualArray;
+use crate::step::{StepForces, Substep};
 
 type Directional = DualArray<DIRECTIONS>;
+
+/// The user's forces in steps, and the substeps where they are held.
+type Simulation<'a> = (&'a dyn ForcesIn<Directional>, Option<&'a [Vec<Substep>]>);
 
 /// The residuals of one sample of a channel, and their derivatives.
 pub(super) struct Rows {
@@ -37,21 +41,30 @@ pub(super) struct LinearReadings<'a> {
     model: &'a DifferentiatedModel<'a>,
     motion: &'a [Sensitive],
     settings: &'a SimulationSettings,
+    simulation: Simulation<'a>,
     quantities: Vec<Vec<Quantity>>,
+    /// The forces of steps among them.
+    of_steps: Vec<Vec<Quantity>>,
     /// The model as a constant, and where contact is looked at with derivatives with respect to its parameters, some at a
     /// time.
     constant: Model<Directional>,
     seeded: Vec<SeededModel<DIRECTIONS>>,
     reader: Reader<Directional>,
     contacts: RefCell<PairWorkspace>,
+    forces: RefCell<StepForces>,
     lifted: State<Directional>,
     made: HashMap<usize, Parts>,
 }
+
+/// The states at the start and at the end of a step.
+type States<'s> = [&'s State<Directional>; 2];
 
 /// The readings of all channels in a state.
 struct Parts {
     /// With derivatives along parts of its tangent space.
     by_state: Vec<Part>,
+    /// Of forces of the step that led to the state, with derivatives along parts of the tangent space at its start.
+    by_before: Vec<Part>,
     /// With derivatives with respect to parts of the model's parameters, in the same state; none unless contact is looked
     /// at, since other quantities depend on the state alone, or are seen to elsewhere.
     by_model: Vec<Part>,
@@ -73,51 +86,66 @@ impl<'a> LinearReadings<'a> {
         model: &'a DifferentiatedModel<'a>,
         motion: &'a [Sensitive],
         settings: &'a SimulationSettings,
+        simulation: Simulation<'a>,
     ) -> Result<Self, ParameterError> {
         let is_of_contact = recording.channels.iter().any(|channel| channel.kind.is_of_contact());
+        let quantities = recording.quantities(settings);
+        let is_of_step = |quantity: &Quantity| {
+            matches!(quantity, Quantity::StepForce { .. } | Quantity::StepTorque { .. })
+        };
+        let of_steps = quantities.iter().map(|of| of.iter().copied().filter(is_of_step).collect()).collect();
         Ok(Self {
             recording,
             model,
             motion,
             settings,
-            quantities: recording.quantities(),
+            simulation,
+            quantities,
+            of_steps,
             constant: Model::lift(model.model()),
             seeded: seeded_models(model.model(), model.parameters(), |_| is_of_contact)?,
             reader: Reader::default(),
             contacts: RefCell::default(),
+            forces: RefCell::default(),
             lifted: State::default(),
             made: HashMap::new(),
         })
     }
 
     fn at(&mut self, moment: usize) -> &Parts {
-        let Self {
-            recording,
-            motion,
-            settings,
-            quantities,
-            constant,
-            seeded,
-            reader,
-            contacts,
-            lifted,
-            made,
-            ..
-        } = self;
+        let Self { recording, motion, settings, simulation, quantities, of_steps, constant, seeded, .. } =
+            self;
+        let Self { reader, contacts, forces, lifted, made, .. } = self;
         made.entry(moment).or_insert_with(|| {
             let commands = &recording.commands_at(moment, settings)[..];
-            let mut read = |model: &Model<Directional>, state: &State<Directional>| {
-                Reading::of_channels(quantities, &Moment::instant(model, state, commands, contacts), reader)
+            let mut read = |quantities: &[Vec<Quantity>],
+                            model: &Model<Directional>,
+                            [before, state]: States<'_>| {
+                let at = Moment::instant(model, state, commands, contacts);
+                let step = moment.checked_sub(1).map(|step| {
+                    let problem = recording.problem(step, settings, (model, before, commands), *simulation);
+                    Moment::of_step(step, settings.integrator, problem, state, (contacts, forces))
+                });
+                Reading::of_channels(quantities, &at, step.as_ref(), reader)
             };
-            let (mut by_state, mut by_model) = (Vec::new(), Vec::new());
+            let (mut by_state, mut by_before, mut by_model) = (Vec::new(), Vec::new(), Vec::new());
+            let of_before = &motion[moment.saturating_sub(1)].state;
+            let (before, after) = (&State::lift(of_before), &State::lift(&motion[moment].state));
             for_each_tangent_chunk(&motion[moment].state, lifted, &mut |state, directions| {
-                by_state.push(Part { columns: directions.collect(), readings: read(constant, state) });
+                let readings = read(quantities, constant, [before, state]);
+                by_state.push(Part { columns: directions.collect(), readings });
             });
-            let state = &State::lift(&motion[moment].state);
-            for SeededModel { columns, model } in seeded.iter() {
-                by_model.push(Part { columns: columns.clone(), readings: read(model, state) });
+            if moment > 0 && of_steps.iter().any(|of| !of.is_empty()) {
+                for_each_tangent_chunk(of_before, lifted, &mut |state, directions| {
+                    let readings = read(of_steps, constant, [state, after]);
+                    by_before.push(Part { columns: directions.collect(), readings });
+                });
             }
-            Parts { by_state, by_model }
+            for SeededModel { columns, model } in seeded.iter() {
+                let readings = read(quantities, model, [before, after]);
+                by_model.push(Part { columns: columns.clone(), readings });
+            }
+            Parts { by_state, by_before, by_model }
         })
     }
 
@@ -152,20 +180,12 @@ impl<'a> LinearReadings<'a> {
         let posed = of_pose.then(|| numbers.seeded_pose().in_world(kind, measured));
         let mut by_pose = [[0.0; 6]; 3];
         for (moment, part) in (first..).zip(&weights[..count]) {
-            let at = &motion[moment];
-            let mut slopes = DMatrix::zeros(dimension, at.by_start.nrows());
-            let Parts { by_state, by_model } = self.at(moment);
-            for (place, Part { columns, readings }) in by_state.iter().enumerate() {
+            let Parts { by_state, by_before, by_model } = self.at(moment);
+            if let Some(Part { readings, .. }) = by_state.first() {
                 let deviation = readings[index].deviation(&lifted);
                 for (k, deviation) in deviation[..dimension].iter().enumerate() {
-                    if place == 0 {
-                        rows.residuals[k] += part.re * deviation.re * weight;
-                        by_delay[k] += part.eps[0] * deviation.re * weight;
-                    }
-                    columns
-                        .iter()
-                        .zip(deviation.eps)
-                        .for_each(|(&column, slope)| slopes[(k, column)] = slope);
+                    rows.residuals[k] += part.re * deviation.re * weight;
+                    by_delay[k] += part.eps[0] * deviation.re * weight;
                 }
             }
             if let (Some(posed), Some(Part { readings, .. })) = (&posed, by_state.first()) {
@@ -185,8 +205,22 @@ impl<'a> LinearReadings<'a> {
                     }
                 }
             }
-            rows.by_start.gemm(part.re * weight, &slopes, &at.by_start, 1.0);
-            rows.by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
+            let before = (moment.saturating_sub(1), by_before);
+            for (moment, parts) in
+                [(moment, by_state), before].into_iter().filter(|(_, parts)| !parts.is_empty())
+            {
+                let at = &motion[moment];
+                let mut slopes = DMatrix::zeros(dimension, at.by_start.nrows());
+                for Part { columns, readings } in parts {
+                    let deviation = readings[index].deviation(&lifted);
+                    for (k, deviation) in deviation[..dimension].iter().enumerate() {
+                        let of_columns = columns.iter().zip(deviation.eps);
+                        of_columns.for_each(|(&column, slope)| slopes[(k, column)] = slope);
+                    }
+                }
+                rows.by_start.gemm(part.re * weight, &slopes, &at.by_start, 1.0);
+                rows.by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
+            }
             self.add_drive(&mut rows.by_model, index, moment, part.re * weight);
         }
         for (column, own) in rates.iter().enumerate() {

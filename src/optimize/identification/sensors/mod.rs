@@ -22,7 +22,7 @@ use nalgebra::{DMatrix, DVector};
 
 pub use self::comparison::{ChannelError, ChannelPrediction};
 use self::interpolation::{Weights, weights};
-pub use self::kind::QuantityKind;
+pub use self::kind::{ForcesOf, QuantityKind};
 use self::linear_readings::{LinearReadings, Rows};
 use self::reading::Reading;
 pub(super) use self::settings::SensorParameter;
@@ -35,14 +35,14 @@ use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::phase::{Phase, Phases};
 use super::trajectory::WindowSubsteps;
 use super::window_motion::{Sensitive, Steps, TapedSteps};
-use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::multibody::{AppliedForces, DifferentiatedModel, ForcesIn, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
 use crate::rollout::{
     Command, Moment, MotionWarning, Quantity, Reader, Rollout, SimulationError, SimulationSettings,
 };
 use crate::scalar::Scalar;
-use crate::step::{StepWorkspace, Substep};
+use crate::step::{StepProblem, StepWorkspace, Substep};
 
 /// What a recording of sensors consists of.
 #[derive(Clone, Debug)]
@@ -228,8 +228,33 @@ impl SensorRecording {
         self.commands.iter().map(|command| T::from(command.at(at))).collect()
     }
 
-    fn quantities(&self) -> Vec<Vec<Quantity>> {
-        self.channels.iter().map(|channel| channel.quantities.clone()).collect()
+    /// The step of this number, under the commands of the state that it leads to.
+    fn problem<'m, T>(
+        &self,
+        step: usize,
+        settings: &SimulationSettings,
+        (model, state, control): (&'m Model<T>, &'m State<T>, &'m [T]),
+        (applied, held): (&'m dyn ForcesIn<T>, Option<&'m [Vec<Substep>]>),
+    ) -> StepProblem<'m, T> {
+        let Range { start: time, end } = self.span(step, settings);
+        let substeps = held.and_then(|held| held.get(step)).map(Vec::as_slice);
+        StepProblem { model, state, time, time_step: end - time, applied, control, substeps }
+    }
+
+    /// What each channel is the sum of: of steps that have an impulse their forces, unless those of states are measured.
+    fn quantities(&self, settings: &SimulationSettings) -> Vec<Vec<Quantity>> {
+        let has_impulse = settings.integrator.velocity_level_method().is_some();
+        let of_channel = |recorded: &Recorded| {
+            let channel = &self.sensors[recorded.sensor].channels[recorded.channel];
+            let of_step = has_impulse && channel.forces == ForcesOf::Step;
+            let quantity = |quantity: &Quantity| match *quantity {
+                Quantity::ContactForce { on, from, .. } if of_step => Quantity::StepForce { on, from },
+                Quantity::ContactTorque { on, from } if of_step => Quantity::StepTorque { on, from },
+                other => other,
+            };
+            recorded.quantities.iter().map(quantity).collect()
+        };
+        self.channels.iter().map(of_channel).collect()
     }
 
     /// For each channel at each of its samples, what the model says less what was measured.
@@ -241,14 +266,19 @@ impl SensorRecording {
         start: &State,
         held: Option<&[Vec<Substep>]>,
     ) -> Result<Vec<Vec<[T; 3]>>, ProblemError> {
-        let settings = simulation.0;
+        let (settings, applied) = simulation;
         let moments = self.moments(model, simulation, start, held, &mut Vec::new())?;
-        let (quantities, numbers) = (self.quantities(), sensor_numbers(&self.sensors, sensors));
-        let (mut reader, contacts) = (Reader::default(), RefCell::default());
+        let (quantities, numbers) = (self.quantities(settings), sensor_numbers(&self.sensors, sensors));
+        let (mut reader, contacts, forces) = (Reader::default(), RefCell::default(), RefCell::default());
         let read = |(moment, state): (usize, &State<T>)| {
             let commands: Vec<T> = self.commands_at(moment, settings);
             let at = Moment::instant(model, state, &commands, &contacts);
-            Reading::of_channels(&quantities, &at, &mut reader)
+            let step = moment.checked_sub(1).map(|step| {
+                let before = (model, &moments[step], &commands[..]);
+                let problem = self.problem(step, settings, before, (applied, held));
+                Moment::of_step(step, settings.integrator, problem, state, (&contacts, &forces))
+            });
+            Reading::of_channels(&quantities, &at, step.as_ref(), &mut reader)
         };
         let readings: Vec<Vec<Reading<T>>> = moments.iter().enumerate().map(read).collect();
         let of_channel = |(index, channel): (usize, &Recorded)| {
@@ -331,7 +361,7 @@ impl SensorRecording {
             system.residuals[row] = off[*direction] * weight;
             system.by_start[(row, row)] = *weight;
         }
-        let mut linear = LinearReadings::new(self, model, &motion, settings)?;
+        let mut linear = LinearReadings::new(self, model, &motion, settings, (applied, held))?;
         let mut row = self.estimated.len();
         for (index, channel) in self.channels.iter().enumerate() {
             let dimension = channel.kind.dimension();

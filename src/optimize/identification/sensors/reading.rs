@@ -25,14 +25,32 @@ pub(super) struct SensorPose<T> {
 }
 
 impl<T: Scalar> Reading<T> {
-    /// What a model says at a moment of each channel: the sum of its quantities.
-    pub fn of_channels(channels: &[Vec<Quantity>], at: &Moment<T>, reader: &mut Reader<T>) -> Vec<Self> {
+    /// What a model says of each channel at a state, and at the start of the step that led to it if one did: the sum of its
+    /// quantities.
+    pub fn of_channels(
+        channels: &[Vec<Quantity>],
+        at: &Moment<T>,
+        step: Option<&Moment<T>>,
+        reader: &mut Reader<T>,
+    ) -> Vec<Self> {
         reader.renew();
+        let value = |quantity: &Quantity, reader: &mut Reader<T>| match (*quantity, step) {
+            (Quantity::StepForce { .. } | Quantity::StepTorque { .. }, Some(step)) => {
+                quantity.value(step, reader)
+            }
+            (Quantity::StepForce { on, from }, None) => {
+                Quantity::ContactForce { on, from, expressed_in: None }.value(at, reader)
+            }
+            (Quantity::StepTorque { on, from }, None) => {
+                Quantity::ContactTorque { on, from }.value(at, reader)
+            }
+            _ => quantity.value(at, reader),
+        };
         let of_one = |quantities: &Vec<Quantity>| match quantities[..] {
             [Quantity::Orientation { body, relative_to, .. }] => {
                 Self::Rotation(reader.orientation(at, body, relative_to))
             }
-            _ => Self::Vector(quantities.iter().map(|quantity| quantity.value(at, reader)).sum()),
+            _ => Self::Vector(quantities.iter().map(|quantity| value(quantity, reader)).sum()),
         };
         channels.iter().map(of_one).collect()
     }

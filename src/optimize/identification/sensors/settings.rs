@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kind::QuantityKind;
+use super::kind::{ForcesOf, QuantityKind};
 use super::reading::{Reading, SensorPose};
 #[cfg(test)]
 use crate::optimize::data::GivenUnit;
@@ -51,6 +51,9 @@ pub struct Channel {
     /// Of contact: the name of the other body.
     #[cfg_attr(test, schemars(extend("x-default" = "all that it touches")))]
     pub by: Option<String>,
+    /// Of `contact_force` and `contact_torque`: of what.
+    #[serde(default)]
+    pub forces: ForcesOf,
     /// For `actuator_force` of an actuator that drives several joints: which.
     pub joint: Option<String>,
     /// Names of its columns. Fields are empty where it was not sampled.
@@ -126,6 +129,14 @@ impl Sensor {
             }
             if channel.offset.iter().any(|offset| !offset.is_finite()) {
                 return Err(setting("offset", format!("{:?}", channel.offset), "finite"));
+            }
+            if channel.forces != ForcesOf::default() && !channel.quantity.is_of_step_or_state() {
+                let found = format!("\"state\" with `{}`", channel.quantity.name());
+                return Err(setting(
+                    "forces",
+                    found,
+                    "left out of all but `contact_force` and `contact_torque`",
+                ));
             }
             let (found, expected) = (channel.column_names().len(), channel.quantity.columns());
             if found != expected.len() {
