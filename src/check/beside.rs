@@ -2,6 +2,7 @@
 //! point itself only.
 
 use super::comparison::{CheckSettings, Comparison, Verdict};
+use super::kinks::NARROW;
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
 use super::sides::Side;
@@ -52,7 +53,8 @@ impl SceneCheck<'_> {
         largest: &Sensitivities,
         settings: &CheckSettings,
     ) -> Result<(), SimulationError> {
-        let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !c.note.ends_with(RIGHT_BESIDE);
+        let is_told = |c: &Comparison| [RIGHT_BESIDE, NARROW].iter().any(|end| c.note.ends_with(end));
+        let at_kink = |c: &Comparison| c.verdict == Verdict::Kink && !is_told(c);
         for (direction, part) in BESIDE.into_iter().enumerate() {
             let open: Vec<usize> =
                 (0..parameters.len()).filter(|&i| compared[i].iter().flatten().any(at_kink)).collect();

@@ -6,6 +6,7 @@ use super::contact_events::{Event, described};
 use super::samples::Sampled;
 use super::scene::{Quantities, SceneCheck};
 use super::varied::{CheckedValue, Varied, settings_for};
+use super::ways::AGREEMENT;
 
 use crate::rollout::SimulationError;
 
@@ -86,9 +87,45 @@ impl SceneCheck<'_> {
                 if !c.verdict.is_settled() {
                     self.explain(c, quantity, limits, has_enough);
                 }
+                if c.verdict == Verdict::Wrong
+                    && self.is_right_around(c, (*varied, *value), (quantity, i), settings.tolerance)?
+                {
+                    (c.verdict, c.side) = (Verdict::Kink, None);
+                    c.note = format!("{}; right on both sides of it: {NARROW}", c.note);
+                }
             }
         }
         Ok(compared)
+    }
+
+    /// Whether derivatives at a distance to both sides of a parameter's value, as far as differences reach, agree on their mean
+    /// with the difference. A mistake would be there as well as at the point.
+    fn is_right_around(
+        &self,
+        c: &Comparison,
+        (varied, value): (Varied, f64),
+        (quantity, component): (usize, usize),
+        tolerance: f64,
+    ) -> Result<bool, SimulationError> {
+        let parameter = [(varied, String::new(), value)];
+        let part = c.step / self.scale_of(&parameter[0]);
+        let off_here = (c.claimed - c.difference).abs();
+        let claimed = |part: f64| self.claimed(&parameter, part).map(|all| all[0][quantity][component]);
+        // What is claimed is this derivative indeed, and not one by another way.
+        if (claimed(0.0)? - c.claimed).abs() > AGREEMENT * c.claimed.abs() {
+            return Ok(false);
+        }
+        for away in AROUND {
+            let mean = match (claimed(-away * part), claimed(away * part)) {
+                (Err(error), _) | (_, Err(error)) if error.is_failed_step() => return Ok(false),
+                (left, right) => 0.5 * (left? + right?),
+            };
+            let (off, larger) = ((mean - c.difference).abs(), mean.abs().max(c.difference.abs()));
+            if off <= tolerance * larger + ERRORS * c.difference_error && CLOSER * off <= off_here {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The quantities with a parameter at a value; none where a step fails.
@@ -177,6 +214,17 @@ impl SceneCheck<'_> {
         }
     }
 }
+
+/// What is added to the note of a claim that is wrong at the point and right around it.
+pub(super) const NARROW: &str =
+    "the derivative at the point is that of something narrower than the smallest step";
+
+/// How far to both sides derivatives are looked at, in steps that the difference was taken at.
+const AROUND: [f64; 3] = [1.0, 10.0, 100.0];
+/// They agree with the difference where they are closer to it than this many of its errors, which are estimates,
+const ERRORS: f64 = 3.0;
+/// and this many times closer than the claim at the point.
+const CLOSER: f64 = 10.0;
 
 /// The derivatives of the sides differ if it is by more than this part of how far a claim is from both.
 const DIFFERENT: f64 = 2e-3;

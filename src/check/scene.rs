@@ -64,7 +64,8 @@ pub(super) struct SceneCheck<'a> {
 /// against the derivatives from both sides, and the row names the bodies and the time: that of a side, or one
 /// between both, is a [`crate::check::Verdict::Kink`]. A row at a kink is checked again at initial states beside
 /// it: what is wrong there too is [`crate::check::Verdict::Wrong`]. A claim that is neither side's may be the derivative
-/// right beside the point ([`crate::check::Side::Beside`]); else it is undecided.
+/// right beside the point ([`crate::check::Side::Beside`]); else it is undecided. So is one that differences refute where the
+/// derivatives at their ends, on both sides, agree with them: the point lies in something narrower than the smallest step.
 ///
 /// The derivatives of the state after one step and after all are also made in every other way (Jacobians and
 /// vector–Jacobian products of steps, forward and backward sweeps) and compared with the same claims:

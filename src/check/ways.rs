@@ -22,7 +22,7 @@ use crate::scalar::CHUNK;
 /// sensitivity that the same component has had. All ways of a scene start from the same states and differ by rounding
 /// alone, which the balance of an implicit step multiplies by its stiffness, and explicit steps that are too long from step to step: by up
 /// to 2·10⁻¹¹ in the scenes of examples and tests.
-const AGREEMENT: f64 = 1e-9;
+pub(super) const AGREEMENT: f64 = 1e-9;
 /// What a derivative is off by less than this part of the largest sensitivity of any component is nothing: of a component that
 /// depends on none of the parameters, ways may leave products of what has vanished.
 const NOTHING: f64 = 1e-25;

@@ -11,10 +11,13 @@ use crate::spatial::{Quaternion, SpatialVelocity};
 use nalgebra::{Matrix3, Vector3};
 
 /// A spring with the first material's modulus along z, with damping. Where `wrong`, its derivative with
-/// respect to the height is dropped on purpose; `corner` adds a force at z < 0 only.
+/// respect to the height is dropped on purpose; `corner` adds a force at z < 0 only, `narrow` one that is over within
+/// 10⁻¹³ m of z = 0.
+#[derive(Clone, Copy, Default)]
 struct Spring {
     wrong: bool,
     corner: bool,
+    narrow: bool,
 }
 
 impl AppliedForces for Spring {
@@ -26,6 +29,10 @@ impl AppliedForces for Spring {
             let mut pull = -(material.hydroelastic_modulus * z) - damping;
             if self.corner && z.real() < 0.0 {
                 pull -= z * 50.0;
+            }
+            if self.narrow {
+                let parts = z * 1e13;
+                pull += z * 50.0 / (parts * parts + 1.0);
             }
             force.translational.z += pull;
         }
@@ -60,7 +67,7 @@ fn check(height: f64, law: &Spring) -> GradientReport {
 
 #[test]
 fn the_derivatives_of_a_body_on_a_spring_are_right() {
-    let report = check(0.05, &Spring { wrong: false, corner: false });
+    let report = check(0.05, &Spring::default());
     // Twelve directions of the state, ten numbers of the mass properties, gravity, the time step; no geometry
     // uses the material.
     assert_eq!(report.rows.len(), 26 * 24);
@@ -71,7 +78,7 @@ fn the_derivatives_of_a_body_on_a_spring_are_right() {
 
 #[test]
 fn a_derivative_that_was_dropped_is_found() {
-    let report = check(0.05, &Spring { wrong: true, corner: false });
+    let report = check(0.05, &Spring { wrong: true, ..Default::default() });
     assert!(!report.passed());
     let wrong = report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Wrong);
     assert!(
@@ -82,11 +89,30 @@ fn a_derivative_that_was_dropped_is_found() {
 
 #[test]
 fn a_kink_at_the_initial_state_is_named() {
-    let report = check(0.0, &Spring { wrong: false, corner: true });
+    let report = check(0.0, &Spring { corner: true, ..Default::default() });
     assert!(report.passed(), "{report}");
     let kinks: Vec<_> =
         report.rows.iter().filter(|r| r.comparison.verdict == Verdict::Kink).map(|r| &*r.parameter).collect();
     assert!(kinks.contains(&"block.pz"), "{report}");
+}
+
+#[test]
+fn a_derivative_of_something_narrower_than_the_differences_is_not_called_wrong() {
+    let narrow = Spring { narrow: true, ..Default::default() };
+    let velocity_by_height = |report: &GradientReport| {
+        let row = report.rows.iter().find(|row| {
+            let is_vertical = row.parameter == "block.pz" && row.component == "z";
+            is_vertical && row.quantity == "velocity of block after one step"
+        });
+        row.expect("it is checked").comparison.clone()
+    };
+    let report = check(0.0, &narrow);
+    assert_eq!(report.count(Verdict::Wrong), 0, "{report}");
+    let found = velocity_by_height(&report);
+    assert!(found.verdict == Verdict::Kink && found.note.contains("right on both sides"), "{found:?}");
+    // With a mistake it is wrong on both sides as well.
+    let dropped = velocity_by_height(&check(0.0, &Spring { wrong: true, ..narrow }));
+    assert_eq!(dropped.verdict, Verdict::Wrong, "{dropped:?}");
 }
 
 /// A spring of 40 N/m along z whose vector–Jacobian product, written by hand, is off by a ten-thousandth
