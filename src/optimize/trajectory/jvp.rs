@@ -2,8 +2,8 @@
 
 use argmin::core::Error;
 
-use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
+use crate::optimize::optimized::OptimizedProblem;
 use crate::rollout::{Controls, GaussNewton};
 
 impl TrajectoryProblem<'_> {

@@ -1,22 +1,21 @@
 //! The problem of trajectory optimization, in the forms that the solvers of argmin need.
 
-use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 
-use super::control_range::ControlRange;
-use super::evaluations::EvaluationCounter;
-use super::optimized::OptimizedProblem;
 use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
-use crate::optimize::ensemble::{KnotVariables, SharedVariables};
 use crate::optimize::error::ProblemError;
+use crate::optimize::evaluations::EvaluationCounter;
+use crate::optimize::moments::at_moments;
+use crate::optimize::optimized::OptimizedProblem;
 use crate::optimize::randomized_smoothing::SharedCost;
+use crate::optimize::variables::{ControlRange, KnotVariables, SharedVariables};
 use crate::rollout::{
     self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout,
-    SimulationError, SimulationSettings, StepEnd, Trajectory, TrajectoryLinearization, linearize,
+    SimulationError, SimulationSettings, Trajectory, TrajectoryLinearization, linearize,
 };
 
 /// The motion, and the residuals that are to be small on it.
@@ -83,36 +82,6 @@ impl Motion {
 /// Motions that are kept: a line search that uses feedback needs the one that it started from
 /// beside the last trial.
 const RECENT: usize = 2;
-
-/// Does some work with the states of a motion, at the start of every step and at the end: that of the last step, or
-/// another time before it with the state there.
-pub(in crate::optimize) fn at_moments<V>(
-    rollout: &Rollout<'_>,
-    Trajectory { times, states }: &Trajectory,
-    controls: &Controls,
-    end: Option<&(f64, State)>,
-    work: impl FnOnce(&[Moment]) -> V,
-) -> V {
-    let (contacts, forces) = (RefCell::default(), RefCell::default());
-    let integrator = rollout.settings.integrator;
-    let last = times.len() - 1;
-    let until = end.map_or(times[last], |(time, _)| *time);
-    let moment = |step: usize| {
-        let (ends, next) = (step == last, times.get(step + 1));
-        let length = next.map_or(0.0, |next| next - times[step]);
-        Moment {
-            step,
-            time: if ends { until } else { times[step] },
-            dt: if step + 1 == last { until - times[step] } else { length },
-            model: rollout.model,
-            state: end.filter(|_| ends).map_or(&states[step], |(_, state)| state),
-            control: if ends { &[] } else { controls.row(step) },
-            contacts: &contacts,
-            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
-        }
-    };
-    work(&(0..times.len()).map(moment).collect::<Vec<_>>())
-}
 
 impl<'a> TrajectoryProblem<'a> {
     /// The problem of finding the controls' values at knots, with a range for each control value.

@@ -3,13 +3,13 @@
 
 use argmin::core::{CostFunction, Error};
 
-use super::control_range::ControlRange;
-use super::evaluations::Evaluations;
-use super::optimized::OptimizedProblem;
 use super::problem::{TrajectoryProblem, TrajectoryTask};
 use crate::multibody::State;
 use crate::optimize::error::ProblemError;
+use crate::optimize::evaluations::Evaluations;
 use crate::optimize::ilqr::{Expansion, Regularization, StagedProblem, backward_pass};
+use crate::optimize::optimized::OptimizedProblem;
+use crate::optimize::variables::ControlRange;
 use crate::rollout::{ControlKnots, DifferentiableResiduals, Moment, ResidualsIn};
 use crate::scalar::Scalar;
 

@@ -12,9 +12,9 @@ use std::ops::Range;
 use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
 
-use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
 use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
+use crate::optimize::optimized::OptimizedProblem;
 use crate::rollout::{Rollout, TrajectoryLinearization};
 
 impl TrajectoryProblem<'_> {

@@ -6,14 +6,14 @@ use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
 use nalgebra::DMatrix;
 
 use super::evaluations::{EvaluationCounter, Evaluations};
-use super::problem::TrajectoryProblem;
-use crate::optimize::ensemble::SharedVariables;
-use crate::optimize::ilqr::{Expansion, Policy, StagedProblem};
-use crate::optimize::randomized_smoothing::SharedCost;
+use super::ilqr::{Expansion, Policy, StagedProblem};
+use super::randomized_smoothing::SharedCost;
+use super::trajectory::TrajectoryProblem;
+use super::variables::SharedVariables;
 use crate::parallel::in_parallel;
 use crate::rollout::{Moment, Motion};
 
-/// A problem that [`optimize_trajectory`](super::optimize_trajectory) solves: the commands of one motion, or whatever
+/// A problem that [`optimize_trajectory`](super::trajectory::optimize_trajectory) solves: the commands of one motion, or whatever
 /// the members of an ensemble share.
 pub trait OptimizedProblem: SharedCost {
     /// The variables.
