@@ -19,7 +19,6 @@ pub mod ilqr;
 pub mod lbfgsb;
 pub mod least_squares;
 pub mod levenberg_marquardt;
-mod moments;
 pub mod multi_start;
 pub mod objective;
 mod optimized;

@@ -1,5 +1,6 @@
 //! What an optimization asks of a problem, and how its solvers see it.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
@@ -8,13 +9,16 @@ use nalgebra::DMatrix;
 use super::evaluations::{EvaluationCounter, Evaluations};
 use super::ilqr::{Expansion, Policy, StagedProblem};
 use super::randomized_smoothing::SharedCost;
-use super::trajectory::TrajectoryProblem;
 use super::variables::SharedVariables;
+use crate::multibody::State;
 use crate::parallel::in_parallel;
-use crate::rollout::{Moment, Motion};
+use crate::rollout::{Controls, Moment, Motion, Rollout, StepEnd, Trajectory};
 
 /// A problem that [`optimize_trajectory`](super::trajectory::optimize_trajectory) solves: the commands of one motion, or whatever
-/// the members of an ensemble share.
+/// the members of an ensemble share. As `&dyn OptimizedProblem` it is one for argmin's solvers.
+///
+/// A problem of commands alone has residuals, half of whose sum of squares is the cost, and stages for
+/// [`Ilqr`](super::ilqr::Ilqr). Where it has none they are an error.
 pub trait OptimizedProblem: SharedCost {
     /// The variables.
     fn shared_variables(&self) -> &SharedVariables;
@@ -25,11 +29,6 @@ pub trait OptimizedProblem: SharedCost {
     /// The evaluations so far.
     fn evaluations(&self) -> Evaluations {
         self.counter().read()
-    }
-
-    /// The costs of many points, computed on rayon's threads; `None` for a point that cannot be simulated.
-    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        in_parallel(points, |x| self.cost_at(x).ok())
     }
 
     /// Does some work with the states of the motion, of an ensemble those of one of its members: at the start of every
@@ -51,10 +50,90 @@ pub trait OptimizedProblem: SharedCost {
     /// When there is no such member.
     fn motion_of(&self, member: usize, x: &[f64]) -> Result<Motion, Error>;
 
-    /// The problem as one of commands alone, which has stages and residuals, and remembers its last motions.
-    fn as_trajectory(&self) -> Option<&TrajectoryProblem<'_>> {
-        None
+    /// The cost, from memory where the problem keeps its last motions.
+    ///
+    /// # Errors
+    /// Those of [`SharedCost::cost_at`].
+    fn cost(&self, x: &[f64]) -> Result<f64, Error> {
+        self.cost_at(x)
     }
+
+    /// Its gradient, of a motion from memory where there is one.
+    ///
+    /// # Errors
+    /// Those of [`SharedCost::cost_and_gradient_at`].
+    fn gradient(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(self.cost_and_gradient_at(x)?.1)
+    }
+
+    /// The residuals.
+    ///
+    /// # Errors
+    /// There are none, or the motion cannot be simulated.
+    fn residuals(&self, _x: &[f64]) -> Result<Vec<f64>, Error> {
+        Err(Error::msg(WITHOUT_STAGES))
+    }
+
+    /// The derivatives of the residuals, a row each.
+    ///
+    /// # Errors
+    /// There are none, or the motion cannot be simulated or differentiated.
+    fn jacobian(&self, _x: &[f64]) -> Result<DMatrix<f64>, Error> {
+        Err(Error::msg(WITHOUT_STAGES))
+    }
+
+    /// Whether there are stages and residuals.
+    fn has_stages(&self) -> bool {
+        false
+    }
+
+    /// As [`StagedProblem::expand`].
+    ///
+    /// # Errors
+    /// There are no stages, or the motion cannot be simulated or differentiated.
+    fn expand(&self, _x: &[f64]) -> Result<Expansion, Error> {
+        Err(Error::msg(WITHOUT_STAGES))
+    }
+
+    /// As [`StagedProblem::roll_out`].
+    ///
+    /// # Errors
+    /// There are no stages, or a motion cannot be simulated.
+    fn roll_out(&self, _nominal: &[f64], _policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
+        Err(Error::msg(WITHOUT_STAGES))
+    }
+}
+
+const WITHOUT_STAGES: &str = "the problem has neither stages nor residuals";
+
+/// Does some work with the states of a motion, at the start of every step and at the end: that of the last step, or
+/// another time before it with the state there.
+pub(super) fn at_moments<V>(
+    rollout: &Rollout<'_>,
+    Trajectory { times, states }: &Trajectory,
+    controls: &Controls,
+    end: Option<&(f64, State)>,
+    work: impl FnOnce(&[Moment]) -> V,
+) -> V {
+    let (contacts, forces) = (RefCell::default(), RefCell::default());
+    let integrator = rollout.settings.integrator;
+    let last = times.len() - 1;
+    let until = end.map_or(times[last], |(time, _)| *time);
+    let moment = |step: usize| {
+        let (ends, next) = (step == last, times.get(step + 1));
+        let length = next.map_or(0.0, |next| next - times[step]);
+        Moment {
+            step,
+            time: if ends { until } else { times[step] },
+            dt: if step + 1 == last { until - times[step] } else { length },
+            model: rollout.model,
+            state: end.filter(|_| ends).map_or(&states[step], |(_, state)| state),
+            control: if ends { &[] } else { controls.row(step) },
+            contacts: &contacts,
+            step_end: states.get(step + 1).map(|end| StepEnd::new(integrator, length, end, &forces)),
+        }
+    };
+    work(&(0..times.len()).map(moment).collect::<Vec<_>>())
 }
 
 /// A problem at perturbed variables: all but those at knots stay within their bounds, since there may be no model, controller
@@ -78,17 +157,12 @@ impl SharedCost for WithinBounds<'_> {
 /// A problem by reference, as solvers take it.
 type Borrowed<'p> = &'p (dyn OptimizedProblem + 'p);
 
-/// The problem of a solver that needs stages or residuals.
-fn trajectory<'p>(problem: Borrowed<'p>) -> Result<&'p TrajectoryProblem<'p>, Error> {
-    problem.as_trajectory().ok_or_else(|| Error::msg("the problem has neither stages nor residuals"))
-}
-
 impl CostFunction for Borrowed<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        self.as_trajectory().map_or_else(|| self.cost_at(x), |problem| problem.cost(x))
+        OptimizedProblem::cost(*self, x)
     }
 }
 
@@ -97,8 +171,7 @@ impl Gradient for Borrowed<'_> {
     type Gradient = Vec<f64>;
 
     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        let alone = || Ok(self.cost_and_gradient_at(x)?.1);
-        self.as_trajectory().map_or_else(alone, |problem| problem.gradient(x))
+        OptimizedProblem::gradient(*self, x)
     }
 }
 
@@ -107,7 +180,7 @@ impl Operator for Borrowed<'_> {
     type Output = Vec<f64>;
 
     fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        trajectory(*self)?.apply(x)
+        self.residuals(x)
     }
 }
 
@@ -116,17 +189,13 @@ impl Jacobian for Borrowed<'_> {
     type Jacobian = DMatrix<f64>;
 
     fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
-        trajectory(*self)?.jacobian(x)
+        OptimizedProblem::jacobian(*self, x)
     }
 }
 
 impl StagedProblem for Borrowed<'_> {
     fn has_stages(&self) -> bool {
-        self.as_trajectory().is_some()
-    }
-
-    fn stage_dimension(&self) -> usize {
-        self.as_trajectory().map_or(self.shared_variables().count(), StagedProblem::stage_dimension)
+        OptimizedProblem::has_stages(*self)
     }
 
     fn controls(&self) -> Vec<usize> {
@@ -138,14 +207,14 @@ impl StagedProblem for Borrowed<'_> {
     }
 
     fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {
-        trajectory(*self)?.expand(x)
+        OptimizedProblem::expand(*self, x)
     }
 
     fn roll_out(&self, nominal: &[f64], policy: &Policy) -> Result<(Vec<f64>, f64), Error> {
-        trajectory(*self)?.roll_out(nominal, policy)
+        OptimizedProblem::roll_out(*self, nominal, policy)
     }
 
     fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        OptimizedProblem::costs(*self, points)
+        in_parallel(points, |x| self.cost_at(x).ok())
     }
 }

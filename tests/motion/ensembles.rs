@@ -1,6 +1,6 @@
 //! Ensembles of problem files, and the policy of an optimized trajectory.
 
-use argmin::core::{CostFunction, Gradient};
+use argmin::core::CostFunction;
 use isobar::io::{ProblemEnsemble, ProblemFile};
 use isobar::multibody::{Model, State};
 use isobar::optimize::ensemble::{EnsembleProblem, Risk};

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::argmin::core::{Jacobian, Operator};
 use nalgebra::DVector;
 
 use super::optimize::{failed, parts, problem, saved_variables};
@@ -132,7 +131,7 @@ fn ways(
         return Ok(vec![one_adjoint]);
     }
     let problem = file.problem()?;
-    let residuals = DVector::from_vec(problem.apply(&x)?);
+    let residuals = DVector::from_vec(problem.residuals(&x)?);
     let by_jacobian = problem.jacobian(&x)?.tr_mul(&residuals);
     // Signs that have nothing to do with each other.
     let sign = |i: usize, k: usize| ((i * DIRECTIONS + k) as f64 * 0.618_033_988_749_895).fract() - 0.5;

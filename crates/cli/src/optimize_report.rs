@@ -136,9 +136,8 @@ pub(super) fn write_results(
     write("result.json", &|out| write_json(out, report))?;
     match &file.ensemble {
         None if has_policy(report) => {
-            let policy = file.problem().map_err(isobar::argmin::core::Error::from);
-            let policy = policy.and_then(|problem| problem.policy(&report.optimum.variables));
-            let policy = policy.map_err(|e| failed(file, e))?;
+            let policy = || file.problem()?.policy(&report.optimum.variables);
+            let policy = policy().map_err(|e| failed(file, e))?;
             write("policy.json", &|out| write_json(out, &policy_tables(&policy, &file.controls)))?;
         }
         None => {

@@ -1,6 +1,6 @@
 //! A trajectory optimization under constraints, by an augmented Lagrangian around any method.
 
-use argmin::core::{CostFunction, Error, Gradient};
+use argmin::core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::minimize::{TrajectoryOptimum, optimize_trajectory};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use argmin::core::{CostFunction, Error, Gradient, Solver};
+use argmin::core::{CostFunction, Error, Solver};
 use nalgebra::DMatrix;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -124,7 +124,7 @@ impl<'p> Run<'p> {
         let look = || {
             let gradient = problem.gradient(&ended.variables)?;
             let at = (&ended.variables[..], ended.cost, &gradient[..]);
-            let costs = |points: &[Vec<f64>]| OptimizedProblem::costs(problem, points);
+            let costs = |points: &[Vec<f64>]| problem.costs(points);
             Ok(Surroundings::examine(at, problem.bounds(), &problem.controls(), &costs).0)
         };
         let ending = match ending {

@@ -2,7 +2,6 @@
 //! small.
 
 mod constrained;
-mod jvp;
 mod minimize;
 mod policy;
 mod problem;
