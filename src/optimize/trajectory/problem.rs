@@ -47,7 +47,7 @@ pub struct TrajectoryProblem<'a> {
     pub(super) knots: ControlKnots,
     /// What is optimized, which is at knots alone.
     pub(super) variables: SharedVariables,
-    /// The same as knots: from values at knots to controls of every step.
+    /// The knots of these, which are always there: from values at knots to controls of every step.
     pub(super) at_knots: KnotVariables,
     /// The control values of every step; those that are optimized have no meaning here.
     others: Controls,
