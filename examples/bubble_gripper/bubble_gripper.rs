@@ -106,9 +106,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Lift::new(&file, &vec![force; file.start.len()])?.row(&format!("{force} N"));
     }
     Lift::new(&file, &file.start)?.row("start");
-    let problem = file.problem()?;
     let clock = Instant::now();
-    let (optimum, _) = file.optimize(&problem, &file.start, None, None)?;
+    let (optimum, _) = file.optimize(&file.start, Default::default(), None, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     let lift = Lift::new(&file, &optimum.values)?;
     lift.row("optimized");

@@ -8,12 +8,11 @@ mod picture;
 
 use std::time::Instant;
 
-use argmin::core::{CostFunction, Gradient};
 use isobar::io::Scene;
 use isobar::multibody::tree::JointKind;
 use isobar::optimize::objective::{CostTerm, Deviation, Objective, Quantity, Target, When};
 use isobar::optimize::trajectory::{
-    ControlRange, TrajectoryMethod, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    ControlRange, OptimizedProblem, TrajectoryMethod, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
     optimize_trajectory,
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Trajectory};
@@ -131,12 +130,7 @@ fn main() -> Result<(), Failure> {
     let problem = Problem::new(task, &knots, &ranges)?;
 
     let before = problem.trajectory(&START)?;
-    report(
-        "before",
-        problem.cost(&START.to_vec())?,
-        &errors(&tasks, &before),
-        gradient_error(&problem, &START)?,
-    );
+    report("before", problem.cost(&START)?, &errors(&tasks, &before), gradient_error(&problem, &START)?);
 
     let optimizing = problem.separate();
     let settings = TrajectorySettings {

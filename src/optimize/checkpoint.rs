@@ -13,7 +13,8 @@ use argmin::core::{Error, IterState, State};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::trajectory::{Evaluations, History, TrajectoryIteration};
+use super::evaluations::Evaluations;
+use super::history::{History, TrajectoryIteration};
 use crate::optimize::data_error::DataError;
 pub use crate::optimize::data_error::InvalidField;
 

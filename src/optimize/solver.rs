@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{Resumable, RunCheckpoint};
+use super::history::History;
 use super::progress::ProgressObserver;
-use super::trajectory::History;
 use crate::interruption;
 use crate::optimize::data_error::InvalidField;
 

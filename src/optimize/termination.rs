@@ -3,9 +3,9 @@
 use argmin::core::Error;
 use serde::{Deserialize, Serialize};
 
+use super::history::TrajectoryIteration;
 use super::solver::{Convergence, Ended};
 use super::surroundings::{Surroundings, SurroundingsVerdict};
-use super::trajectory::TrajectoryIteration;
 
 /// How an optimization ended. Its text says what happened, and in what numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -45,8 +45,7 @@ fn loaded(folder: &Folder, scene: &str, problem: &str) -> ProblemFile {
 }
 
 fn optimized(file: &ProblemFile) -> (TrajectoryOptimum, Vec<ConstraintRound>) {
-    let problem = file.problem().expect("a problem");
-    file.optimize(&problem, &file.start, None, None).expect("optimized")
+    file.optimize(&file.start, Default::default(), None, None).expect("optimized")
 }
 
 const EFFORT: &str = "[[costs]]\ncontrol = \"push\"\nweight = 1.0\n";

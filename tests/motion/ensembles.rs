@@ -1,6 +1,6 @@
 //! Ensembles of problem files, and the policy of an optimized trajectory.
 
-use argmin::core::{CostFunction, Gradient};
+use argmin::core::CostFunction;
 use isobar::io::{ProblemEnsemble, ProblemFile};
 use isobar::multibody::{Model, State};
 use isobar::optimize::ensemble::{EnsembleProblem, Risk};
@@ -255,7 +255,7 @@ fn the_smoothed_cost_of_an_ensemble_has_the_gradient_of_its_differences_and_is_l
         let difference = (4.0 * slope(1e-4) - slope(2e-4)) / 3.0;
         assert!((difference - by).abs() < 1e-6 * by.abs().max(1e-3), "{i}: {difference} {by}");
     }
-    let (found, _) = file.optimize(&*problem, &all.start, None, None).expect("an optimum");
+    let (found, _) = file.optimize(&all.start, Default::default(), None, None).expect("an optimum");
     let before = problem.cost_at(&all.task.variables.from_values(&all.start)).expect("a cost");
     assert!(found.cost < 0.9 * before && found.method == TrajectoryMethod::Lbfgs, "{found:?}");
     assert!(found.cost == problem.cost_at(&found.variables).expect("a cost"));
@@ -280,7 +280,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let path = folder.file("problem.toml", problem);
         let file = ProblemFile::load(&path).expect("a problem");
         let problem = file.problem().expect("a problem");
-        let found = file.optimize(&problem, &file.start, None, None).expect("an optimum").0;
+        let found = file.optimize(&file.start, Default::default(), None, None).expect("an optimum").0;
         let policy = problem.policy(&found.variables).expect("a policy");
         let controllers = [SampledController::new(ControlLaw::KnotFeedback(policy), 1)];
         let follow = |initial: &State| {
@@ -330,7 +330,7 @@ fn the_policy_of_ilqr_gives_the_optimal_motion_and_is_optimal_after_a_push_where
         let mut again = ProblemFile::load(&path).expect("a problem");
         again.scene.state = pushed;
         let problem = again.problem().expect("a problem");
-        let best = again.optimize(&problem, &found.values, None, None).expect("an optimum").0.cost;
+        let best = again.optimize(&found.values, Default::default(), None, None).expect("an optimum").0.cost;
         let kept = problem.cost(&found.variables).expect("a cost");
         assert!(
             (closed - best).abs() < 1e-6 * best && best < 0.9 * kept,

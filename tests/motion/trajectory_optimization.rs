@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_2;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
+use argmin::core::{CostFunction, Error};
 use nalgebra::{DVector, Matrix3, Vector3};
 
 use isobar::contact::{Collider, ContactModel, ContactSettings, Material, SurfaceRepresentation};
@@ -18,7 +18,7 @@ use isobar::multibody::{
     ModelBuilder, NamedMaterial, State, StateDependence,
 };
 use isobar::optimize::checkpoint::{CheckpointStore, ProblemCheckpoints};
-use isobar::optimize::ilqr::{Policy, StagedProblem};
+use isobar::optimize::ilqr::Policy;
 use isobar::optimize::multi_start::{lowest, scattered_starts};
 use isobar::optimize::randomized_smoothing::RandomizedSmoothing;
 use isobar::optimize::randomized_smoothing::SharedCost;
@@ -225,7 +225,7 @@ fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
         let gradient = problem.gradient(&x).expect("simulates");
         let jacobian = problem.jacobian(&x).expect("simulates");
         assert_eq!(problem.evaluations().rollouts, 1, "the motion is simulated once");
-        let residuals = DVector::from_vec(problem.apply(&x).expect("simulates"));
+        let residuals = DVector::from_vec(problem.residuals(&x).expect("simulates"));
         let forward = jacobian.tr_mul(&residuals);
         let size = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
         for (a, b) in gradient.iter().zip(forward.iter()) {
@@ -236,7 +236,7 @@ fn check_derivatives(task: TrajectoryTask<'_>, start: &[f64], tolerance: f64) {
             let moved = |h: f64| {
                 let mut x = x.clone();
                 x[column] += h;
-                DVector::from_vec(problem.apply(&x).expect("simulates"))
+                DVector::from_vec(problem.residuals(&x).expect("simulates"))
             };
             let h = 1e-5;
             let difference = (moved(h) - moved(-h)) / (2.0 * h);
@@ -412,7 +412,7 @@ fn one_iteration_of_ilqr_solves_a_linear_quadratic_problem_with_any_knots() {
         let (problem, optimum) = with(ControlRange::unbounded(2.0), TrajectoryMethod::Ilqr, 1);
         let x = problem.variables(&start).expect("one each");
         let jacobian = problem.jacobian(&x).expect("simulates");
-        let residuals = DVector::from_vec(problem.apply(&x).expect("simulates"));
+        let residuals = DVector::from_vec(problem.residuals(&x).expect("simulates"));
         let change = jacobian.clone().svd(true, true).solve(&residuals, 1e-12).expect("solves");
         let least = 0.5 * (residuals - &jacobian * &change).norm_squared();
         assert!((optimum.cost / least - 1.0).abs() < 1e-9, "{kind:?}: {} {least}", optimum.cost);

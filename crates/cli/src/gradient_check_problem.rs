@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::argmin::core::{Jacobian, Operator};
 use nalgebra::DVector;
 
 use super::optimize::{failed, parts, problem, saved_variables};
@@ -51,7 +50,7 @@ pub(super) fn check_problem(
             continue;
         }
         let mut names = term_names(&file.cost_names, &when);
-        let gradients = gradients_of_terms(&file, problem, &x).map_err(failed)?;
+        let gradients = gradients_of_terms(&file, &x).map_err(failed)?;
         if gradients.len() > names.len() {
             names.push(format!("cost of time {when}"));
         }
@@ -66,7 +65,7 @@ pub(super) fn check_problem(
         let mut checked = check_jacobian(&names, &parameters, parts, &x, &jacobian, settings)?;
         settle_small_terms(&mut checked.rows, names.len(), settings.tolerance);
         all.rows.extend(checked.rows);
-        let ways = ways(problem, gradient, x).map_err(failed)?;
+        let ways = ways(&file, gradient, x).map_err(failed)?;
         compare_gradients(&name, &parameters, &gradients, &ways, &mut all);
     }
     Ok(all)
@@ -92,16 +91,12 @@ fn term_names(names: &[String], when: &str) -> Vec<String> {
 
 /// The gradient of each term, by a sweep backward, of an ensemble its mean over the members; and that of time where it
 /// costs.
-fn gradients_of_terms(
-    file: &ProblemFile,
-    problem: &dyn OptimizedProblem,
-    x: &[f64],
-) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
-    if let Some(problem) = problem.as_trajectory() {
+fn gradients_of_terms(file: &ProblemFile, x: &[f64]) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
+    let Some(ensemble) = &file.ensemble else {
+        let problem = file.problem()?;
         let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient_at(x)?.1);
         return in_parallel(&file.objective.separate_terms(), one).into_iter().collect();
-    }
-    let Some(ensemble) = &file.ensemble else { return Ok(Vec::new()) };
+    };
     let (problem, members) = (ensemble.problem(), &ensemble.training);
     let terms: Vec<Vec<Objective>> = members.iter().map(|member| member.residuals.separate_terms()).collect();
     let one = |term: usize| {
@@ -125,15 +120,18 @@ fn gradients_of_terms(
 /// The gradient of the whole cost in the ways that optimizers make it; of commands alone also by the Jacobian of the
 /// residuals, and in dual numbers along some directions.
 fn ways(
-    problem: &dyn OptimizedProblem,
+    file: &ProblemFile,
     gradient: Vec<f64>,
     x: Vec<f64>,
 ) -> Result<Vec<GradientWay>, isobar::argmin::core::Error> {
     let way =
         |name: &str, derivatives, directions| GradientWay { name: name.to_owned(), derivatives, directions };
     let one_adjoint = way("one adjoint", gradient, None);
-    let Some(problem) = problem.as_trajectory() else { return Ok(vec![one_adjoint]) };
-    let residuals = DVector::from_vec(problem.apply(&x)?);
+    if file.ensemble.is_some() {
+        return Ok(vec![one_adjoint]);
+    }
+    let problem = file.problem()?;
+    let residuals = DVector::from_vec(problem.residuals(&x)?);
     let by_jacobian = problem.jacobian(&x)?.tr_mul(&residuals);
     // Signs that have nothing to do with each other.
     let sign = |i: usize, k: usize| ((i * DIRECTIONS + k) as f64 * 0.618_033_988_749_895).fract() - 0.5;

@@ -67,9 +67,9 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     // A motion that cannot be simulated is told before anything is written.
     let parts_at_start = parts(&file, problem, &start)?;
     // That of an ensemble is what its risk makes of the members' costs.
-    let cost_at_start = match problem.as_trajectory() {
-        Some(_) => parts_at_start.iter().sum(),
-        None => problem.cost_at(&start).map_err(|error| failed(&file, error))?,
+    let cost_at_start = match &file.ensemble {
+        None => parts_at_start.iter().sum(),
+        Some(_) => problem.cost_at(&start).map_err(|error| failed(&file, error))?,
     };
     let (digest, starts) = (file.digest(), file.all_starts(problem.shared_variables()));
     if let Some(folder) = &arguments.out {
@@ -110,7 +110,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         super::print_warnings(&[warning]);
     }
     if let Some(folder) = &arguments.out {
-        write_results(&file, (problem, &motion.trajectory), folder, &report)?;
+        write_results(&file, &motion.trajectory, folder, &report)?;
     }
     match arguments.json {
         true => print_json(&report)?,
@@ -277,11 +277,11 @@ fn optimize(
             }
         };
         // Every start counts its own evaluations, and the first of an ensemble also those that the start took.
-        let own = file.optimized()?;
-        if k == 0 && file.ensemble.is_some() {
-            own.counter().set(&problem.counter().read());
-        }
-        file.optimize(&*own, start, checkpoints, progress)
+        let before = match (k, &file.ensemble) {
+            (0, Some(_)) => problem.evaluations(),
+            _ => Default::default(),
+        };
+        file.optimize(start, before, checkpoints, progress)
     };
     let mut results = in_parallel(starts.iter().enumerate(), one);
     // A motion that keeps the constraints goes before one that does not.

@@ -11,9 +11,7 @@ use super::outputs::write_json;
 use super::run_folder::Run;
 use isobar::io::{OptimizedCommand, ProblemEnsemble, ProblemFile, policy_tables, write_atomically};
 use isobar::optimize::ensemble::SuccessRate;
-use isobar::optimize::trajectory::{
-    ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryMethod, TrajectoryOptimum,
-};
+use isobar::optimize::trajectory::{ConstraintRound, ConstraintState, TrajectoryMethod, TrajectoryOptimum};
 use isobar::rollout::Trajectory;
 
 /// One term of the cost.
@@ -119,7 +117,7 @@ fn has_policy(report: &OptimizeReport) -> bool {
 /// Writes what can be simulated again, the motion and the result.
 pub(super) fn write_results(
     file: &ProblemFile,
-    (problem, trajectory): (&dyn OptimizedProblem, &Trajectory),
+    trajectory: &Trajectory,
     folder: &Path,
     report: &OptimizeReport,
 ) -> Result<(), Error> {
@@ -136,17 +134,18 @@ pub(super) fn write_results(
         }
     }
     write("result.json", &|out| write_json(out, report))?;
-    match problem.as_trajectory() {
-        Some(problem) if has_policy(report) => {
-            let policy = problem.policy(&report.optimum.variables).map_err(|e| failed(file, e))?;
+    match &file.ensemble {
+        None if has_policy(report) => {
+            let policy = || file.problem()?.policy(&report.optimum.variables);
+            let policy = policy().map_err(|e| failed(file, e))?;
             write("policy.json", &|out| write_json(out, &policy_tables(&policy, &file.controls)))?;
         }
-        Some(_) => {
+        None => {
             // That of another method would be taken for this result's.
             let path = folder.join("policy.json");
             remove(&path).map_err(|source| Error::Write { path: path.display().to_string(), source })?;
         }
-        None => {}
+        Some(_) => {}
     }
     let model = file.ensemble.as_ref().map_or(&file.scene.model, |ensemble| &ensemble.training[0].model);
     trajectory.write(folder.join("trajectory.csv"), model)?;

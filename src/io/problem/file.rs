@@ -33,8 +33,8 @@ use crate::optimize::objective::Objective;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::SmoothingSettings;
 use crate::optimize::trajectory::{
-    ConstrainedSettings, ConstraintRound, ControlRange, MAXIMUM_ROUNDS, OptimizedProblem, TrajectoryMethod,
-    TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
+    ConstrainedSettings, ConstraintRound, ControlRange, Evaluations, MAXIMUM_ROUNDS, OptimizedProblem,
+    TrajectoryMethod, TrajectoryOptimum, TrajectoryProblem, TrajectorySettings, TrajectoryTask,
     optimize_constrained_trajectory, optimize_smoothed_trajectory, optimize_trajectory,
 };
 use crate::rollout::{ControlKnots, Controls, KnotInterpolation, SimulationError, SimulationSettings};
@@ -119,24 +119,27 @@ impl ProblemFile {
     }
 
     /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that, and under
-    /// its constraints, with what they came to in each round.
+    /// its constraints, with what they came to in each round. Evaluations made `before` are counted too.
     ///
     /// # Errors
     /// A checkpoint that is not one of this problem, or a motion that cannot be simulated.
     pub fn optimize(
         &self,
-        problem: &dyn OptimizedProblem,
         start: &[f64],
+        before: Evaluations,
         checkpoints: Option<ProblemCheckpoints>,
         progress: Option<ProgressObserver>,
     ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), argmin::core::Error> {
-        let settings = &self.settings;
-        let constraints = Some(&self.constraints).filter(|all| !all.constraints().is_empty());
-        if let Some((constraints, problem)) = constraints.zip(problem.as_trajectory()) {
+        let (settings, constraints) = (&self.settings, &self.constraints);
+        if self.ensemble.is_none() && !constraints.constraints().is_empty() {
+            let problem = self.problem()?;
+            problem.counter().set(&before);
             let settings = ConstrainedSettings { trajectory: *settings, max_rounds: self.max_rounds };
             let (kept, told) = (checkpoints.as_ref(), progress.as_ref());
-            return optimize_constrained_trajectory(problem, constraints, start, &settings, kept, told);
+            return optimize_constrained_trajectory(&problem, constraints, start, &settings, kept, told);
         }
+        let problem = &*self.optimized()?;
+        problem.counter().set(&before);
         let optimum = match &self.smoothing {
             Some(smoothing) => {
                 optimize_smoothed_trajectory(problem, start, smoothing, settings, checkpoints, progress)

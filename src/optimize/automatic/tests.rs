@@ -36,8 +36,8 @@ impl Gradient for Separate {
 }
 
 impl StagedProblem for Separate {
-    fn stage_dimension(&self) -> usize {
-        1
+    fn controls(&self) -> Vec<usize> {
+        vec![0; 4]
     }
 
     fn bounds(&self) -> (&[f64], &[f64]) {

@@ -6,16 +6,11 @@
 //! is the optimization of a controller or a design. [`optimize_trajectory`](super::trajectory::optimize_trajectory) solves
 //! it.
 
-mod design;
-mod free_end;
 mod interval;
 mod problem;
 mod risk;
-mod variables;
 
-pub use design::{Design, DesignVariable};
-pub use free_end::FreeEnd;
+pub use super::variables::{Design, DesignVariable, FreeEnd, KnotVariables, SharedVariables, TunedParameter};
 pub use interval::{SuccessRate, success_rate};
 pub use problem::{EnsembleMember, EnsembleProblem, EnsembleTask};
 pub use risk::Risk;
-pub use variables::{KnotVariables, SharedVariables, TunedParameter};

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use argmin::core::Error;
 
-use super::design::Design;
-use super::free_end::{Ending, FreeEnd, LossToEnd};
 use super::risk::Risk;
-use super::variables::SharedVariables;
 use crate::multibody::{Model, State};
 use crate::optimize::error::ProblemError;
+use crate::optimize::evaluations::EvaluationCounter;
+use crate::optimize::optimized::{OptimizedProblem, at_moments};
 use crate::optimize::randomized_smoothing::SharedCost;
-use crate::optimize::trajectory::{EvaluationCounter, OptimizedProblem, at_moments};
+use crate::optimize::variables::{Design, Ending, FreeEnd, LossToEnd, SharedVariables};
 use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, ClosedLoop, Controller, Controls, HalfSquares, Loss, Moment, Motion, Rollout,

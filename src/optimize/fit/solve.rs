@@ -10,6 +10,7 @@ use super::kept::{Begun, KeptFit, Stage};
 use super::settings::{FitSettings, Method};
 use crate::optimize::checkpoint::{ProblemCheckpoints, Resumable, RunCheckpoint};
 use crate::optimize::data_error::DataError;
+use crate::optimize::history::History;
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::least_squares::{
     FittedModel, HeldSubsteps, LastLinearization, LeastSquares, half_square,
@@ -18,7 +19,6 @@ use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::solver::{Convergence, Ended, SolverState, run};
-use crate::optimize::trajectory::History;
 
 /// Most times that substeps are held at what the fit has come to.
 const MOST_ROUNDS: usize = 4;

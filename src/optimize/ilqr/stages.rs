@@ -58,20 +58,15 @@ impl Policy {
 /// A problem in stages: the variables of a stage change no state before that stage.
 ///
 /// Its cost is that of rolling out from the initial state; variables are ordered stage after
-/// stage, [`Self::stage_dimension`] each.
+/// stage, the same number each.
 pub trait StagedProblem: CostFunction<Param = Vec<f64>, Output = f64> {
-    /// Number of variables of a stage.
-    fn stage_dimension(&self) -> usize;
-
     /// Whether it has stages. One that has none can still be looked around in: it is neither expanded nor rolled out.
     fn has_stages(&self) -> bool {
         true
     }
 
     /// For each variable the control that it is a value of, counted from 0: what is moved together in a look around.
-    fn controls(&self) -> Vec<usize> {
-        (0..self.bounds().0.len()).map(|i| i % self.stage_dimension()).collect()
-    }
+    fn controls(&self) -> Vec<usize>;
 
     /// Lower and upper bounds of all variables; infinite where there are none.
     fn bounds(&self) -> (&[f64], &[f64]);

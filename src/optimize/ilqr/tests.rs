@@ -62,8 +62,8 @@ impl CostFunction for Regulator {
 }
 
 impl StagedProblem for Regulator {
-    fn stage_dimension(&self) -> usize {
-        2
+    fn controls(&self) -> Vec<usize> {
+        [0, 1].repeat(self.stages)
     }
 
     fn bounds(&self) -> (&[f64], &[f64]) {
@@ -188,8 +188,8 @@ impl CostFunction for Fragile {
 }
 
 impl StagedProblem for Fragile {
-    fn stage_dimension(&self) -> usize {
-        self.0.stage_dimension()
+    fn controls(&self) -> Vec<usize> {
+        self.0.controls()
     }
 
     fn bounds(&self) -> (&[f64], &[f64]) {

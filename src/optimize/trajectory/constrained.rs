@@ -1,18 +1,19 @@
 //! A trajectory optimization under constraints, by an augmented Lagrangian around any method.
 
-use argmin::core::{CostFunction, Error, Gradient};
+use argmin::core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::minimize::{TrajectoryOptimum, optimize_trajectory};
-use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
 use super::settings::TrajectorySettings;
-use super::{Evaluations, TrajectoryIteration};
 use crate::interruption;
 use crate::optimize::bounds::projected_gradient_norm;
 use crate::optimize::checkpoint::{InvalidField, ProblemCheckpoints, saved};
 use crate::optimize::constraints::{AugmentedLagrangian, Constraints, Multipliers};
 use crate::optimize::data::DataError;
+use crate::optimize::evaluations::Evaluations;
+use crate::optimize::history::TrajectoryIteration;
+use crate::optimize::optimized::OptimizedProblem;
 use crate::optimize::progress::{ProgressObserver, RoundProgress};
 use crate::optimize::termination::Termination;
 

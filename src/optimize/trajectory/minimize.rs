@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use argmin::core::{CostFunction, Error, Gradient, Solver};
+use argmin::core::{CostFunction, Error, Solver};
 use nalgebra::DMatrix;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::evaluations::Evaluations;
-use super::history::{History, TrajectoryIteration, taken};
-use super::optimized::{OptimizedProblem, WithinBounds};
 use super::problem::TrajectoryProblem;
 use super::settings::{TrajectoryMethod, TrajectorySettings};
 use crate::optimize::automatic::Automatic;
 use crate::optimize::checkpoint::{ProblemCheckpoints, Resumable, RunCheckpoint};
 use crate::optimize::error::ProblemError;
+use crate::optimize::evaluations::Evaluations;
+use crate::optimize::history::{History, TrajectoryIteration, taken};
 use crate::optimize::ilqr::{Ilqr, StagedProblem};
 use crate::optimize::lbfgsb::Lbfgsb;
 use crate::optimize::levenberg_marquardt::LevenbergMarquardt;
+use crate::optimize::optimized::{OptimizedProblem, WithinBounds};
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::randomized_smoothing::{RandomizedSmoothing, SmoothingSettings};
 use crate::optimize::solver::{Convergence, Ended, SolverState, run};
@@ -124,7 +124,7 @@ impl<'p> Run<'p> {
         let look = || {
             let gradient = problem.gradient(&ended.variables)?;
             let at = (&ended.variables[..], ended.cost, &gradient[..]);
-            let costs = |points: &[Vec<f64>]| OptimizedProblem::costs(problem, points);
+            let costs = |points: &[Vec<f64>]| problem.costs(points);
             Ok(Surroundings::examine(at, problem.bounds(), &problem.controls(), &costs).0)
         };
         let ending = match ending {

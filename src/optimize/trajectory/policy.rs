@@ -5,7 +5,8 @@ use nalgebra::DMatrix;
 
 use super::problem::TrajectoryProblem;
 use crate::multibody::State;
-use crate::optimize::ilqr::{StagedProblem, policy_around};
+use crate::optimize::ilqr::policy_around;
+use crate::optimize::optimized::OptimizedProblem;
 use crate::rollout::{FeedbackStage, KnotFeedback};
 
 impl TrajectoryProblem<'_> {
@@ -45,9 +46,9 @@ impl TrajectoryProblem<'_> {
                 gains: DMatrix::from_fn(m, kept + before, gain),
             }
         });
-        let optimized = self.at_knots().optimized.iter();
+        let optimized = self.at_knots.optimized.iter();
         let (indices, bounds) = optimized.map(|(index, range)| (*index, [range.lower, range.upper])).unzip();
-        KnotFeedback::new(self.knots().clone(), stages.collect(), bounds, indices)
+        KnotFeedback::new(self.knots.clone(), stages.collect(), bounds, indices)
             .ok_or_else(|| Error::msg("the stages of the policy do not go together"))
     }
 }

@@ -1,24 +1,19 @@
 //! The problem of trajectory optimization, in the forms that the solvers of argmin need.
 
-use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use argmin::core::{CostFunction, Error, Gradient, Jacobian, Operator};
-use nalgebra::DMatrix;
+use argmin::core::Error;
 
-use super::control_range::ControlRange;
-use super::evaluations::EvaluationCounter;
-use super::optimized::OptimizedProblem;
-use super::sensitivity::residuals_by_knots;
 use crate::multibody::{ForcesIn, Model, State};
-use crate::optimize::ensemble::{KnotVariables, SharedVariables};
 use crate::optimize::error::ProblemError;
+use crate::optimize::evaluations::EvaluationCounter;
+use crate::optimize::optimized::at_moments;
 use crate::optimize::randomized_smoothing::SharedCost;
+use crate::optimize::variables::{ControlRange, KnotVariables, SharedVariables};
 use crate::rollout::{
-    self, ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout,
-    SimulationError, SimulationSettings, Trajectory, TrajectoryLinearization, linearize,
+    ControlKnots, Controls, DifferentiableResiduals, GaussNewton, KnotMap, Moment, Rollout, SimulationError,
+    SimulationSettings, Trajectory, TrajectoryLinearization, linearize,
 };
-use crate::step::StepProblem;
 
 /// The motion, and the residuals that are to be small on it.
 #[derive(Clone, Copy, Debug)]
@@ -42,21 +37,21 @@ pub struct TrajectoryTask<'a> {
 /// The optimizer's variables are these values over the scales of their [`ControlRange`]s, knot
 /// after knot; see [`Self::values`] and [`Self::variables`].
 ///
-/// Implements argmin's `CostFunction` and `Gradient` (one backward sweep, for quasi-Newton
-/// methods), `Operator` and `Jacobian` (the derivatives of all steps chained forward, for
-/// Levenberg–Marquardt). The last motions are kept, so that a derivative at variables whose cost is
+/// As an [`OptimizedProblem`](super::OptimizedProblem) it has a gradient (one backward sweep, for quasi-Newton
+/// methods), a Jacobian of the residuals (the derivatives of all steps chained forward, for
+/// Levenberg–Marquardt) and stages. The last motions are kept, so that a derivative at variables whose cost is
 /// known does not simulate again.
 #[derive(Debug)]
 pub struct TrajectoryProblem<'a> {
     task: TrajectoryTask<'a>,
-    knots: ControlKnots,
+    pub(super) knots: ControlKnots,
     /// What is optimized, which is at knots alone.
-    variables: SharedVariables,
-    /// From values at knots to controls of every step.
-    at_knots: KnotVariables,
+    pub(super) variables: SharedVariables,
+    /// The knots of these, which are always there: from values at knots to controls of every step.
+    pub(super) at_knots: KnotVariables,
     /// The control values of every step; those that are optimized have no meaning here.
     others: Controls,
-    counter: Arc<EvaluationCounter>,
+    pub(super) counter: Arc<EvaluationCounter>,
     /// The motions that were used last, the latest at the end.
     recent: Mutex<Vec<Arc<Motion>>>,
 }
@@ -84,35 +79,6 @@ impl Motion {
 /// Motions that are kept: a line search that uses feedback needs the one that it started from
 /// beside the last trial.
 const RECENT: usize = 2;
-
-/// Does some work with the states of a motion, at the start of every step and at the end: that of the last step, or
-/// another time before it with the state there.
-pub(in crate::optimize) fn at_moments<V>(
-    rollout: &Rollout<'_>,
-    Trajectory { times, states }: &Trajectory,
-    controls: &Controls,
-    end: Option<&(f64, State)>,
-    work: impl FnOnce(&[Moment]) -> V,
-) -> V {
-    let (contacts, forces) = (RefCell::default(), RefCell::default());
-    let (integrator, model, applied) = (rollout.settings.integrator, rollout.model, rollout.applied);
-    let last = times.len() - 1;
-    let until = end.map_or(times[last], |(time, _)| *time);
-    let moment = |step: usize| {
-        let time = times[step];
-        let Some(after) = states.get(step + 1) else {
-            let state = end.map_or(&states[step], |(_, state)| state);
-            return Moment { step, time: until, ..Moment::instant(model, state, &[], &contacts) };
-        };
-        let (state, time_step, substeps) =
-            (&states[step], times[step + 1] - time, rollout.held_substeps(step));
-        let control = controls.row(step);
-        let problem = StepProblem { model, state, time, time_step, applied, control, substeps };
-        let moment = Moment::of_step(step, integrator, problem, after, (&contacts, &forces));
-        Moment { dt: if step + 1 == last { until - time } else { time_step }, ..moment }
-    };
-    work(&(0..times.len()).map(moment).collect::<Vec<_>>())
-}
 
 impl<'a> TrajectoryProblem<'a> {
     /// The problem of finding the controls' values at knots, with a range for each control value.
@@ -254,9 +220,8 @@ impl<'a> TrajectoryProblem<'a> {
     where
         'a: 'b,
     {
-        let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
         TrajectoryProblem {
-            task: TrajectoryTask { model, initial, settings, until, applied, residuals },
+            task: TrajectoryTask { residuals, ..self.task },
             knots: self.knots.clone(),
             variables: self.variables.clone(),
             at_knots: self.at_knots.clone(),
@@ -264,15 +229,6 @@ impl<'a> TrajectoryProblem<'a> {
             counter: Arc::clone(&self.counter),
             recent: Mutex::default(),
         }
-    }
-
-    pub(super) fn knots(&self) -> &ControlKnots {
-        &self.knots
-    }
-
-    /// The values at knots that are optimized.
-    pub(super) fn at_knots(&self) -> &KnotVariables {
-        &self.at_knots
     }
 
     /// The scale of the values of each control of a row.
@@ -346,7 +302,7 @@ impl<'a> TrajectoryProblem<'a> {
         Ok(linear)
     }
 
-    fn gradient_of(&self, motion: &Motion) -> Result<Vec<f64>, Error> {
+    pub(super) fn gradient_of(&self, motion: &Motion) -> Result<Vec<f64>, Error> {
         self.counter.count_gradient();
         let rollout = self.rollout(&motion.controls);
         let trajectory = motion.trajectory.clone();
@@ -366,69 +322,5 @@ impl SharedCost for TrajectoryProblem<'_> {
     fn cost_and_gradient_at(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
         let motion = self.simulated(x)?;
         Ok((motion.cost(), self.gradient_of(&motion)?))
-    }
-}
-
-impl OptimizedProblem for TrajectoryProblem<'_> {
-    fn shared_variables(&self) -> &SharedVariables {
-        &self.variables
-    }
-
-    fn counter(&self) -> Arc<EvaluationCounter> {
-        Arc::clone(&self.counter)
-    }
-
-    fn at_moments_of(&self, _: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
-        self.at_moments(x, |moments| work(moments))
-    }
-
-    fn motion_of(&self, _: usize, x: &[f64]) -> Result<rollout::Motion, Error> {
-        Ok(rollout::Motion::of(&self.rollout(&self.controls(x)?)))
-    }
-
-    fn as_trajectory(&self) -> Option<&TrajectoryProblem<'_>> {
-        Some(self)
-    }
-}
-
-impl CostFunction for TrajectoryProblem<'_> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        Ok(self.motion(x)?.cost())
-    }
-}
-
-impl Gradient for TrajectoryProblem<'_> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-
-    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        self.gradient_of(&*self.motion(x)?)
-    }
-}
-
-impl Operator for TrajectoryProblem<'_> {
-    type Param = Vec<f64>;
-    type Output = Vec<f64>;
-
-    fn apply(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        Ok(self.motion(x)?.residuals.clone())
-    }
-}
-
-impl Jacobian for TrajectoryProblem<'_> {
-    type Param = Vec<f64>;
-    type Jacobian = DMatrix<f64>;
-
-    fn jacobian(&self, x: &Vec<f64>) -> Result<DMatrix<f64>, Error> {
-        let linear = self.linearized(&*self.motion(x)?)?;
-        let mut jacobian = residuals_by_knots(&linear, self.map());
-        let scales = self.scales().collect::<Vec<f64>>();
-        for (mut column, scale) in jacobian.column_iter_mut().zip(scales.iter().cycle()) {
-            column *= *scale;
-        }
-        Ok(jacobian)
     }
 }

@@ -1,15 +1,15 @@
 //! Receding-horizon control: the commands of the next moments are planned again and again, each time from the state that
 //! was come to and from the plan before.
 
-use argmin::core::{CostFunction, Error};
+use argmin::core::Error;
 
-use super::control_range::ControlRange;
-use super::evaluations::Evaluations;
-use super::optimized::OptimizedProblem;
 use super::problem::{TrajectoryProblem, TrajectoryTask};
 use crate::multibody::State;
 use crate::optimize::error::ProblemError;
+use crate::optimize::evaluations::Evaluations;
 use crate::optimize::ilqr::{Expansion, Regularization, StagedProblem, backward_pass};
+use crate::optimize::optimized::OptimizedProblem;
+use crate::optimize::variables::ControlRange;
 use crate::rollout::{ControlKnots, DifferentiableResiduals, Moment, ResidualsIn};
 use crate::scalar::Scalar;
 
@@ -135,17 +135,17 @@ impl<'a> RecedingHorizon<'a> {
     pub fn plan(&mut self, time: f64, state: &State) -> Result<Plan, Error> {
         let start = self.moved_on(time);
         let residuals = Later { residuals: self.task.residuals, time };
-        let TrajectoryTask { model, settings, until, applied, .. } = self.task;
-        let task = TrajectoryTask { model, initial: state, settings, until, applied, residuals: &residuals };
+        let task = TrajectoryTask { initial: state, residuals: &residuals, ..self.task };
         let problem = TrajectoryProblem::new(task, &self.knots, &self.ranges)?;
         let (lower, upper) = problem.bounds();
         let mut x = problem.variables(&start)?;
         x.iter_mut().zip(lower.iter().zip(upper)).for_each(|(x, (&l, &u))| *x = x.max(l).min(u));
+        let staged: &dyn OptimizedProblem = &problem;
         let cost_before = problem.cost(&x)?;
         let mut cost = cost_before;
         for _ in 0..self.iterations {
             let expansion = problem.expand(&x)?;
-            match better(&mut self.regularization, &problem, &expansion, &x, cost) {
+            match better(&mut self.regularization, &staged, &expansion, &x, cost) {
                 Some((better, its_cost)) => (x, cost) = (better, its_cost),
                 None => break,
             }
@@ -193,8 +193,8 @@ mod tests {
     }
 
     impl StagedProblem for Failing {
-        fn stage_dimension(&self) -> usize {
-            1
+        fn controls(&self) -> Vec<usize> {
+            vec![0]
         }
 
         fn bounds(&self) -> (&[f64], &[f64]) {

@@ -1,4 +1,5 @@
-//! A trajectory problem as stages, one for each knot, as [`Ilqr`](crate::optimize::ilqr::Ilqr) needs them.
+//! A trajectory problem as its solvers see it: by its cost, its residuals with their derivatives, and stages, one for each
+//! knot, as [`Ilqr`](crate::optimize::ilqr::Ilqr) needs them.
 //!
 //! A stage is the steps that depend on its knot and none after it. These steps also depend on the values at earlier
 //! knots: one for linear knots, three for cubic ones. These values are part of the state between stages, after the
@@ -8,16 +9,36 @@
 //! One iteration costs a linearization of all steps and a rollout for each trial.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
 
-use super::optimized::OptimizedProblem;
 use super::problem::TrajectoryProblem;
-use crate::optimize::ilqr::{Expansion, Policy, StageExpansion, StagedProblem};
-use crate::rollout::{Rollout, TrajectoryLinearization};
+use super::sensitivity::residuals_by_knots;
+use crate::optimize::evaluations::EvaluationCounter;
+use crate::optimize::ilqr::{Expansion, Policy, StageExpansion};
+use crate::optimize::optimized::OptimizedProblem;
+use crate::optimize::variables::SharedVariables;
+use crate::rollout::{Controls, GaussNewton, Moment, Motion, Rollout, TrajectoryLinearization};
 
 impl TrajectoryProblem<'_> {
+    /// The derivatives of the residuals along a direction of the variables, by a rollout in dual numbers.
+    ///
+    /// # Errors
+    /// When there is not one number for each knot and control, or the simulation fails.
+    pub fn jvp(&self, x: &[f64], direction: &[f64]) -> Result<Vec<f64>, Error> {
+        self.variables.check_count(direction.len())?;
+        let motion = self.motion(x)?;
+        let along: Vec<f64> =
+            direction.iter().zip(self.scales().cycle()).map(|(v, scale)| v * scale).collect();
+        let mut by_controls = Controls::zeros(motion.controls.steps(), motion.controls.dimension());
+        self.variables.put_controls(&along, None, &mut by_controls);
+        let rollout = self.rollout(&motion.controls);
+        let residuals = GaussNewton::over(rollout, self.task().residuals, &[], motion.trajectory.clone())?;
+        Ok(residuals.jvp(by_controls.values())?)
+    }
+
     /// The expansion of a stage by the state before it, then its variables.
     fn stage_expansion(
         &self,
@@ -71,22 +92,52 @@ impl TrajectoryProblem<'_> {
     }
 }
 
-impl StagedProblem for TrajectoryProblem<'_> {
-    fn stage_dimension(&self) -> usize {
-        self.map().dimension()
+impl OptimizedProblem for TrajectoryProblem<'_> {
+    fn shared_variables(&self) -> &SharedVariables {
+        &self.variables
     }
 
-    fn bounds(&self) -> (&[f64], &[f64]) {
-        self.bounds()
+    fn counter(&self) -> Arc<EvaluationCounter> {
+        Arc::clone(&self.counter)
     }
 
-    fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        OptimizedProblem::costs(self, points)
+    fn at_moments_of(&self, _: usize, x: &[f64], work: &mut dyn FnMut(&[Moment])) -> Result<(), Error> {
+        self.at_moments(x, |moments| work(moments))
+    }
+
+    fn motion_of(&self, _: usize, x: &[f64]) -> Result<Motion, Error> {
+        Ok(Motion::of(&self.rollout(&self.controls(x)?)))
+    }
+
+    fn cost(&self, x: &[f64]) -> Result<f64, Error> {
+        Ok(self.motion(x)?.cost())
+    }
+
+    fn gradient(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        self.gradient_of(&*self.motion(x)?)
+    }
+
+    fn residuals(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(self.motion(x)?.residuals.clone())
+    }
+
+    fn jacobian(&self, x: &[f64]) -> Result<DMatrix<f64>, Error> {
+        let linear = self.linearized(&*self.motion(x)?)?;
+        let mut jacobian = residuals_by_knots(&linear, self.map());
+        let scales = self.scales().collect::<Vec<f64>>();
+        for (mut column, scale) in jacobian.column_iter_mut().zip(scales.iter().cycle()) {
+            column *= *scale;
+        }
+        Ok(jacobian)
+    }
+
+    fn has_stages(&self) -> bool {
+        true
     }
 
     fn expand(&self, x: &[f64]) -> Result<Expansion, Error> {
         let linear = self.linearized(&*self.motion(x)?)?;
-        let scales = DVector::from_iterator(self.stage_dimension(), self.scales());
+        let scales = DVector::from_iterator(self.map().dimension(), self.scales());
         let motion = linear.end.by_state.ncols();
         let n = motion + self.map().reach() * scales.len();
         let mut end_gradient = DVector::zeros(n);
@@ -106,12 +157,12 @@ impl StagedProblem for TrajectoryProblem<'_> {
         let motion = self.motion(nominal)?;
         let task = self.task();
         let (stages, reach) = (self.map().stages(), self.map().reach());
-        let m = self.stage_dimension();
+        let m = self.map().dimension();
         let (lower, upper) = self.bounds();
         let mut x = nominal.to_vec();
         // The values at knots so far, and the stage after the present one.
         let (mut values, mut next_stage) = (Vec::with_capacity(x.len()), 0);
-        self.counter().count_rollout();
+        self.counter.count_rollout();
         let rollout = Rollout::new(task.model, task.initial, task.settings, task.until).under(task.applied);
         let simulated = rollout.simulate_with_feedback(|number, state, row| {
             while next_stage < stages.len() && number >= stages[next_stage].start {
@@ -127,7 +178,7 @@ impl StagedProblem for TrajectoryProblem<'_> {
                 let range = next_stage * m..(next_stage + 1) * m;
                 let bounds = (&lower[range.clone()], &upper[range.clone()]);
                 let changed = policy.variables(next_stage, &nominal[range.clone()], &difference, bounds);
-                values.extend(self.shared_variables().first_values(&changed));
+                values.extend(self.variables.first_values(&changed));
                 x[range].copy_from_slice(&changed);
                 next_stage += 1;
             }

@@ -90,7 +90,8 @@ fn checkpoint(path: &Path) -> Result<(), String> {
     let start = problem.variables(&file.start).map_err(|e| e.to_string())?;
     let store = CheckpointFile { path: path.to_owned() };
     let checkpoints = ProblemCheckpoints { store: Arc::new(store), problem: "fuzz".into() };
-    let optimum = file.optimize(&problem, &start, Some(checkpoints), None).map(|(optimum, _)| optimum);
+    let optimum =
+        file.optimize(&start, Default::default(), Some(checkpoints), None).map(|(optimum, _)| optimum);
     // The command names the file that it was given.
     told(optimum.map_err(|e| format!("{}: {e}", path.display())))
 }

@@ -48,11 +48,11 @@ impl EvaluationCounter {
         self.jacobians.store(evaluations.jacobians, Ordering::Relaxed);
     }
 
-    pub(in crate::optimize) fn count_rollout(&self) {
+    pub(super) fn count_rollout(&self) {
         self.rollouts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(in crate::optimize) fn count_gradient(&self) {
+    pub(super) fn count_gradient(&self) {
         self.gradients.fetch_add(1, Ordering::Relaxed);
     }
 

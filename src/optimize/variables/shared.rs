@@ -1,11 +1,11 @@
-//! The variables that the members of an ensemble share.
+//! The variables of a problem, which the members of an ensemble share.
 
 use argmin::core::Error;
 
+use super::control_range::ControlRange;
 use super::design::DesignVariable;
 use super::free_end::{Ending, FreeEnd};
 use crate::optimize::error::ProblemError;
-use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Controls, KnotMap};
 
 /// Values of control values at knots.

@@ -2,9 +2,9 @@
 
 use nalgebra::Vector3;
 
+use super::control_range::ControlRange;
 use crate::multibody::{Model, Parameter, ParameterError, State, seeded};
 use crate::optimize::error::ProblemError;
-use crate::optimize::trajectory::ControlRange;
 use crate::spatial::rotation_exponential_jacobian;
 
 /// A number of the models or of their initial states that is optimized.
@@ -74,7 +74,7 @@ impl Design {
     }
 
     /// The parameters that a gradient has to be taken with respect to.
-    pub(super) fn parameters(&self) -> &[Parameter] {
+    pub(in crate::optimize) fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
@@ -100,7 +100,7 @@ impl Design {
 
     /// The derivatives with respect to the values of the variables, from those with respect to [`Self::parameters`] of the
     /// model that has these values.
-    pub(super) fn by_values(&self, values: &[f64], by_parameters: &[f64]) -> Vec<f64> {
+    pub(in crate::optimize) fn by_values(&self, values: &[f64], by_parameters: &[f64]) -> Vec<f64> {
         let of_parameters = self.parameter_values(values);
         let value_of = |wanted: Parameter| {
             of_parameters.iter().find(|(p, _)| *p == wanted).map_or(0.0, |(_, value)| *value)

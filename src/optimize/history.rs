@@ -11,9 +11,7 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 /// What one iteration came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryIteration {
-    /// Its number; 0 is the start, or what the first look of [`TrajectoryMethod::Auto`] left it for.
-    ///
-    /// [`TrajectoryMethod::Auto`]: super::TrajectoryMethod::Auto
+    /// Its number; 0 is the start, or what the first look of [`Automatic`](super::automatic::Automatic) left it for.
     pub iteration: u64,
     /// The cost.
     pub cost: f64,
@@ -29,11 +27,11 @@ pub struct TrajectoryIteration {
 }
 
 /// The iterations that were written down; shared with the checkpoints.
-pub(in crate::optimize) type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
+pub(super) type Iterations = Arc<Mutex<Vec<TrajectoryIteration>>>;
 
 /// Writes down every iteration.
 #[derive(Clone, Debug, Default)]
-pub(in crate::optimize) struct History {
+pub(super) struct History {
     pub counter: Arc<EvaluationCounter>,
     pub iterations: Iterations,
 }
@@ -63,6 +61,6 @@ impl<I: State<Param = Vec<f64>, Float = f64>> Observe<I> for History {
 }
 
 /// Takes the iterations that were written down.
-pub(in crate::optimize) fn taken(iterations: &Iterations) -> Vec<TrajectoryIteration> {
+pub(super) fn taken(iterations: &Iterations) -> Vec<TrajectoryIteration> {
     std::mem::take(&mut *iterations.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -11,9 +11,9 @@
 
 use std::sync::OnceLock;
 
+use super::control_range::ControlRange;
 use crate::multibody::{SEEDS, State};
 use crate::optimize::error::ProblemError;
-use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{
     ControlKnots, Controls, DifferentiableLoss, HalfSquares, KnotInterpolation, KnotMap, Loss, LossWorkspace,
     Moment, MomentGradient, Rollout, SimulationError, SimulationSettings, TrajectoryResiduals,
@@ -61,7 +61,7 @@ impl FreeEnd {
     }
 
     /// What belongs to one end in s, with this number of control values at a knot.
-    pub(super) fn at(
+    pub(in crate::optimize) fn at(
         &self,
         time: f64,
         settings: &SimulationSettings,
@@ -124,7 +124,7 @@ fn between<T: Scalar>(from: &State<T>, to: &State<T>, part: T) -> State<T> {
 }
 
 /// Half of the sum of squares of residuals over a motion with a free end, which is over before its last step is.
-pub(super) struct LossToEnd<'a, R> {
+pub(in crate::optimize) struct LossToEnd<'a, R> {
     residuals: &'a R,
     ending: &'a Ending,
     /// What the derivative with respect to the end takes.
