@@ -97,11 +97,7 @@ const CAMERA_HEIGHT: f64 = 0.4;
 const UNTIL: f64 = 0.16;
 
 fn scene(name: &str) -> Scene {
-    let path = std::env::temp_dir().join(format!("isobar-sensors-{name}-{}.toml", std::process::id()));
-    std::fs::write(&path, SCENE).unwrap();
-    let scene = Scene::load(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
-    scene
+    Scene::parse(SCENE, name).unwrap()
 }
 
 fn channel(quantity: QuantityKind, of: &str, sigma: f64) -> Channel {
@@ -420,11 +416,10 @@ fn the_grip_is_the_normal_part_of_the_force() {
 /// Sensors say of the true motion what `isobar simulate` writes of it, in steps in which something lands too.
 #[test]
 fn forces_of_steps_are_those_that_a_simulation_has() {
-    let folder = crate::folder::Folder::new("sensors_of_steps");
     for kind in ["\"lagged\"", "\"sap\"", "\"lagged\"\naccuracy = 1e-5", "\"radau\"\naccuracy = 1e-6"] {
         let text = SCENE.replace("\"lagged\"\ntime_step = 2e-3", &format!("{kind}\ntime_step = 5e-3"));
         assert_ne!(text, SCENE);
-        let scene = Scene::load(folder.file("scene.toml", text)).unwrap();
+        let scene = Scene::parse(&text, "scene").unwrap();
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
         let rollout = Rollout::new(model, state, settings, 0.1).with_controls(&scene.commands);
         let pair = model.pairs_by_bodies().position(|pairs| {

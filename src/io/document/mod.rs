@@ -47,14 +47,19 @@ impl Document {
         Self::parsed(path, text, toml::parse)
     }
 
-    /// Reads a scene: a file of TOML or JSON by its ending, or standard input, where `{` begins JSON.
+    /// The document of a scene's text, TOML, or JSON where it begins with `{`.
+    pub fn of_scene(path: &Path, text: String) -> Result<Self, FileError> {
+        let parse = if text.trim_start().starts_with('{') { json::parse } else { toml::parse };
+        Self::parsed(path, text, parse)
+    }
+
+    /// Reads a scene: a file of TOML or JSON by its ending, or standard input.
     pub fn read_scene(path: &Path) -> Result<Self, FileError> {
         if input_file::is_standard_input(path) {
             let path = input_file::name(path);
             let text = input_file::standard_input();
             let text = text.map_err(|source| FileError::Read { path: path.to_owned(), source })?;
-            let parse = if text.trim_start().starts_with('{') { json::parse } else { toml::parse };
-            return Self::parsed(path, text.to_owned(), parse);
+            return Self::of_scene(path, text.to_owned());
         }
         match path.extension().and_then(|e| e.to_str()) {
             Some(e) if e.eq_ignore_ascii_case("toml") => Self::read_toml(path),

@@ -74,14 +74,54 @@ impl Scene {
         Self::load_changed(path.as_ref(), |_| ())
     }
 
+    /// A scene from the text of a scene file, TOML, or JSON where it begins with `{`. Messages call it by `path`, and files that
+    /// it names are found relative to that, as if it were there.
+    ///
+    /// # Errors
+    /// The errors of [`Self::load`].
+    ///
+    /// # Examples
+    /// A ball that falls on a floor:
+    /// ```
+    /// let scene = isobar::Scene::parse(
+    ///     r#"
+    ///     materials.foam = { hydroelastic_modulus = 1e5, dissipation = 1.0, friction = 0.5 }
+    ///     [[bodies]]
+    ///     name = "ball"
+    ///     mass = 0.1
+    ///     translation = [0, 0, 0.06]
+    ///     geometries = [{ shape = { sphere = { radius = 0.05, resolution = 0.02 } }, material = "foam" }]
+    ///     [[bodies]]
+    ///     name = "floor"
+    ///     fixed = true
+    ///     geometries = [{ shape = { half_space = {} }, rigid = true, material = "foam" }]
+    ///     "#,
+    ///     "ball.toml",
+    /// )?;
+    /// let trajectory = scene.rollout(0.5)?.simulate()?;
+    /// let height = trajectory.states.last().expect("the start at least").bodies[0].position.z;
+    /// assert!(height > 0.045 && height < 0.05);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        Self::of_document(path, Document::of_scene(path, text.to_owned())?, |_| ())
+    }
+
     /// Loads a scene in which something is changed first.
     pub(in crate::io) fn load_changed(
         path: &Path,
         change: impl FnOnce(&mut Document),
     ) -> Result<Self, FileError> {
+        Self::of_document(input_file::name(path), Document::read_scene(path)?, change)
+    }
+
+    fn of_document(
+        path: &Path,
+        mut document: Document,
+        change: impl FnOnce(&mut Document),
+    ) -> Result<Self, FileError> {
         let begin = Instant::now();
-        let mut document = Document::read_scene(path)?;
-        let path = input_file::name(path);
         // By this key editors find the schema of a JSON file.
         document.remove_key("$schema");
         let respelled = replace_old_spellings(&mut document);
