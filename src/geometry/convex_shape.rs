@@ -55,6 +55,8 @@ pub(crate) struct ConvexHull {
     pub faces: Vec<HullFace>,
     /// Its edges.
     pub edges: Vec<[usize; 2]>,
+    /// The part of it that the mesh fills.
+    pub filled: f64,
 }
 
 impl ConvexHull {
@@ -120,7 +122,8 @@ impl ConvexHull {
                 }
             }
         }
-        Ok(Self { vertices: hull.vertices, of_mesh, faces, edges })
+        let filled = mesh.volume().abs() / hull.volume().abs();
+        Ok(Self { vertices: hull.vertices, of_mesh, faces, edges, filled })
     }
 }
 

@@ -77,6 +77,33 @@ fn what_solvers_cannot_take_is_said() {
     refused(&cylinders, &["solver.kind", "`block`", "`table`", "cylinder and cylinder"]);
 }
 
+/// A bracket: two bars of 0.2 × 0.2 × 0.1 m, of which one stands on an end of the other.
+fn bracket() -> String {
+    let corners = [(0.0, 0.0), (0.2, 0.0), (0.2, 0.1), (0.1, 0.1), (0.1, 0.2), (0.0, 0.2)];
+    let at = |y: f64| corners.map(|(x, z)| format!("v {x} {y} {z}\n")).concat();
+    let sides = (1..=6).map(|k| format!("f {} {} {} {}\n", k + 6, k % 6 + 7, k % 6 + 1, k));
+    let ends = "f 1 2 3 4\nf 1 4 5 6\nf 10 9 8 7\nf 12 11 10 7\n".to_owned();
+    at(-0.1) + &at(0.1) + &sides.collect::<String>() + &ends
+}
+
+#[test]
+fn a_rigid_mesh_that_is_not_convex_is_refused_where_its_hull_is_another_body() {
+    let folder = Folder::new("rigid-not-convex");
+    folder.file("bracket.obj", bracket());
+    let block = "{ box = { size = [0.2, 0.2, 0.1] } }";
+    let mesh = SCENE.replace(block, "{ mesh = { file = \"bracket.obj\" } }");
+    let on_box = |text: &str| text.replace("{ half_space = {} }", "{ box = { size = [1, 1, 0.1] } }");
+    let settings = |text: &str| load(&folder, text).expect("a scene").simulation_settings();
+    // What touches a plane is the hull.
+    settings(&mesh).expect("allowed");
+    let error = settings(&on_box(&mesh)).expect_err("refused").to_string();
+    for part in ["solver.kind", "`block`", "`table`", "fills 86 % of its convex hull", "convex geometries"] {
+        assert!(error.contains(part), "{error}");
+    }
+    settings(&on_box(&mesh.replace("mesh =", "convex ="))).expect("the hull is meant");
+    settings(&on_box(SCENE)).expect("a box is convex");
+}
+
 #[test]
 fn what_is_wrong_with_bolts_and_holes_is_said() {
     let folder = Folder::new("bolts-refused");

@@ -19,7 +19,15 @@ pub(crate) enum NoFeatures {
     /// Distances of these two kinds of shapes are not there.
     #[error("{0} and {1}")]
     Shapes(&'static str, &'static str),
+    /// One of them is not convex, and the other no half-space.
+    #[error(
+        "of which one is a mesh that fills {:.0} % of its convex hull: make it of convex geometries, one for each piece, or take the hull for it (`shape = {{ convex = {{ file = … }} }}`), or make one of the two bodies compliant", 100.0 * .0
+    )]
+    NotConvex(f64),
 }
+
+/// A mesh that fills this part of its convex hull is convex but for its facets.
+const CONVEX: f64 = 0.999;
 
 /// What a geometry is to rigid contact.
 enum Side<'a> {
@@ -54,9 +62,15 @@ impl<'a> Side<'a> {
 /// Whether there are distances of two rigid geometries.
 ///
 /// # Errors
-/// When one has no hull, or distances of the two shapes are not there.
+/// When one has no hull, or is another than its hull where that matters, or distances of the two shapes are not there.
 pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result<(), NoFeatures> {
     let (a, b) = (Side::of(a)?, Side::of(b)?);
+    if let (Side::Convex(a, _), Side::Convex(b, _)) = (&a, &b) {
+        let filled = [a, b].map(|of| if let ConvexShape::Polyhedron(hull) = of { hull.filled } else { 1.0 });
+        if let Some(filled) = filled.into_iter().find(|filled| *filled < CONVEX) {
+            return Err(NoFeatures::NotConvex(filled));
+        }
+    }
     let good = match (&a, &b) {
         (Side::HalfSpace, Side::HalfSpace) => false,
         (Side::HalfSpace, Side::Convex(shape, _)) | (Side::Convex(shape, _), Side::HalfSpace) => {
