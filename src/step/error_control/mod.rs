@@ -96,7 +96,7 @@ impl ControlledMethod {
     /// whole comes before the halves.
     pub(super) fn weight_of_fixed_step(self, number: usize) -> f64 {
         match self {
-            Self::Extrapolated(_) if number % 3 == 0 => -1.0,
+            Self::Extrapolated(_) if number.is_multiple_of(3) => -1.0,
             Self::Extrapolated(_) => 2.0,
             _ => 1.0,
         }
