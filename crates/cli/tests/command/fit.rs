@@ -350,6 +350,10 @@ fn recordings_may_start_elsewhere_than_the_scene() {
 
     let floor = refused(&["fit", text(&fit("\"bodies.floor.translation[2]\" = 0.01"))]);
     assert!(floor.contains("recordings[1].initial") && floor.contains("does not depend on"), "{floor}");
+    // Among others too.
+    let mass =
+        refused(&["fit", text(&fit("\"bodies.ball.translation[2]\" = 0.12, \"bodies.ball.mass\" = 0.3"))]);
+    assert!(mass.contains("initial.bodies.ball.mass") && mass.contains("does not depend on"), "{mass}");
     let unknown = refused(&["fit", text(&fit("\"bodies.cube.translation[2]\" = 0.01"))]);
     assert!(unknown.contains("recordings[1].initial") && unknown.contains("cube"), "{unknown}");
 }
