@@ -1,5 +1,9 @@
 //! The gradient of a loss over a trajectory, by one sweep backward over its steps.
 
+mod over;
+
+pub(super) use over::loss_gradients_over;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 
@@ -14,7 +18,9 @@ use super::schedule::StepTime;
 use super::simulate::Rollout;
 use super::tapes::Tapes;
 use crate::multibody::{DifferentiatedModel, ModelGradient, PairWorkspace, Parameter, State};
-use crate::step::{DerivativeWorkspace, StepCotangent, StepForces, StepProblem, StepWorkspace, Substep};
+use crate::step::{
+    DerivativeWorkspace, StepCotangent, StepForces, StepProblem, StepWorkspace, Substep, Tape,
+};
 
 impl<'a> Rollout<'a> {
     /// The model prepared for differentiation with respect to parameters.
@@ -131,23 +137,6 @@ pub(super) fn loss_gradient_under(
         Placement::Equidistant(spacing) => sweep.equidistant(spacing)?,
         Placement::Binomial(spare) => sweep.binomial(spare)?,
     }
-    sweep.finished()
-}
-
-/// The same over a trajectory that was simulated before, all of whose states are at hand.
-pub(super) fn loss_gradient_over(
-    rollout: &Rollout<'_>,
-    states: &[State],
-    loss: &dyn DifferentiableLoss,
-    parameters: &[Parameter],
-) -> Result<LossGradient, SimulationError> {
-    let schedule = rollout.schedule()?;
-    let model = rollout.differentiated(parameters)?;
-    let controls = rollout.control_rows()?;
-    let mut feedback = ();
-    let mut sweep = Sweep::new(rollout, (&schedule, controls), &model, loss, &mut feedback)?;
-    sweep.end(&states[schedule.len()]);
-    sweep.reverse_all(0, states)?;
     sweep.finished()
 }
 
@@ -315,19 +304,28 @@ impl<'a> Sweep<'a> {
 
     /// Sweeps over a step.
     fn reverse(&mut self, step: usize, before: &State, after: &State) -> Result<(), SimulationError> {
-        let Rollout { model, settings, applied, .. } = *self.rollout;
-        let problem = problem(self.rollout, self.schedule, &self.controls, &self.substeps, step, before);
         let mut tape = match self.tapes.take(step) {
             Some(tape) => tape,
             None => {
                 let mut tape = self.tapes.blank();
-                settings
-                    .integrator
+                let Self { rollout, schedule, controls, substeps, .. } = self;
+                let problem = problem(rollout, schedule, controls, substeps, step, before);
+                let integrator = rollout.settings.integrator;
+                integrator
                     .tape(&problem, after, self.model, &mut self.steps, &mut tape)
-                    .map_err(|source| step_failed(model, self.schedule[step], source))?;
+                    .map_err(|source| step_failed(rollout.model, schedule[step], source))?;
                 tape
             }
         };
+        self.reverse_taped(step, before, after, &mut tape);
+        self.tapes.give_back(tape);
+        Ok(())
+    }
+
+    /// The same with the step's tape.
+    fn reverse_taped(&mut self, step: usize, before: &State, after: &State, tape: &mut Tape) {
+        let Rollout { settings, applied, .. } = *self.rollout;
+        let problem = problem(self.rollout, self.schedule, &self.controls, &self.substeps, step, before);
         // What the loss owes to the end of the step passes through the step; what it owes to the start does not.
         self.of_start.fill(0.0);
         let memory = (&self.contacts, &self.forces);
@@ -345,11 +343,9 @@ impl<'a> Sweep<'a> {
             model: &mut self.by_model,
         };
         tape.vjp(self.model, applied, &mut self.derivatives, &mut out);
-        self.tapes.give_back(tape);
         self.by_state.iter_mut().zip(&self.of_start).for_each(|(by, start)| *by += start);
         let Self { feedback, by_controls, by_state, by_model, .. } = self;
         feedback.reverse(step, before, by_controls.row(step), by_state, &mut by_model.direct);
-        Ok(())
     }
 
     /// Sweeps over consecutive steps, from the last to the `first`, all of whose states are given.

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use super::adjoint::{Feedback, LossGradient, loss_gradient_under};
+use super::adjoint::{Feedback, LossGradient, loss_gradient_under, loss_gradients_over};
 use super::checkpoints::Checkpoints;
 use super::closed_loop::ClosedLoop;
 use super::controls::Controls;
@@ -50,20 +50,48 @@ impl<C: Controller> ClosedLoop<'_, C> {
         parameters: &[Parameter],
         checkpoints: Checkpoints,
     ) -> Result<ClosedLoopGradient, SimulationError> {
-        self.check()?;
-        let rollout = self.rollout;
-        let steps = rollout.settings.schedule(rollout.until)?.steps();
-        let zeros;
-        let rollout = match rollout.controls.dimension() {
-            0 => {
-                zeros = Controls::zeros(steps, rollout.control_dimension());
-                rollout.with_controls(&zeros)
-            }
-            _ => rollout,
-        };
+        let mut zeros = Controls::zeros(0, 0);
+        let rollout = self.rollout_with_rows(&mut zeros)?;
         let mut feedback = LoopFeedback::new(&ClosedLoop { rollout, ..*self }, parameters)?;
         let loss = loss_gradient_under(&rollout, loss, parameters, checkpoints, &mut feedback)?;
         Ok(ClosedLoopGradient { loss, by_controllers: feedback.by_controllers })
+    }
+
+    /// The gradients of several losses over the states of a simulation that was done before, such as those of
+    /// [`Self::motion`]. What the derivatives of steps take is made once for all losses, on all threads; another loss
+    /// costs a sweep backward.
+    ///
+    /// # Errors
+    /// The errors of [`Self::loss_gradient`].
+    ///
+    /// # Panics
+    /// When there is not a state for every time of the rollout.
+    pub fn loss_gradients_over(
+        &self,
+        states: &[State],
+        losses: &[&dyn DifferentiableLoss],
+        parameters: &[Parameter],
+    ) -> Result<Vec<ClosedLoopGradient>, SimulationError> {
+        let mut zeros = Controls::zeros(0, 0);
+        let rollout = self.rollout_with_rows(&mut zeros)?;
+        let feedback = |_| LoopFeedback::new(&ClosedLoop { rollout, ..*self }, parameters);
+        let mut feedbacks = losses.iter().map(feedback).collect::<Result<Vec<_>, _>>()?;
+        let found = loss_gradients_over(&rollout, states, losses, parameters, &mut feedbacks)?;
+        let by_controllers = feedbacks.into_iter().map(|feedback| feedback.by_controllers);
+        let pair = |(loss, by_controllers)| ClosedLoopGradient { loss, by_controllers };
+        Ok(found.into_iter().zip(by_controllers).map(pair).collect())
+    }
+
+    /// The rollout, once all is checked, with control values to add to: zeros, where it has none.
+    fn rollout_with_rows<'r>(&'r self, zeros: &'r mut Controls) -> Result<Rollout<'r>, SimulationError> {
+        self.check()?;
+        let rollout = self.rollout;
+        let steps = rollout.settings.schedule(rollout.until)?.steps();
+        if rollout.controls.dimension() > 0 {
+            return Ok(rollout);
+        }
+        *zeros = Controls::zeros(steps, rollout.control_dimension());
+        Ok(rollout.with_controls(&*zeros))
     }
 }
 

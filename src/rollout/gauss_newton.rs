@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use super::adjoint::loss_gradient_over;
+use super::adjoint::{LossGradient, loss_gradients_over};
 use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::{DifferentiableLoss, DifferentiableResiduals, ResidualsIn};
@@ -146,8 +146,10 @@ impl<'a> GaussNewton<'a> {
         assert_eq!(weights.len(), self.values.len(), "one weight for each residual");
         let loss = WeightedSum { residuals: self.residuals, weights, offsets: &self.offsets };
         let states = &self.trajectory.states;
-        let gradient = loss_gradient_over(&self.rollout, states, &loss, &self.parameters)?;
-        Ok([&gradient.by_parameters[..], gradient.by_controls.values()].concat())
+        let gradients = loss_gradients_over(&self.rollout, states, &[&loss], &self.parameters, &mut [()])?;
+        let of =
+            |gradient: &LossGradient| [&gradient.by_parameters[..], gradient.by_controls.values()].concat();
+        Ok(gradients.iter().flat_map(of).collect())
     }
 
     /// The gradient Jᵀ r of half of the sum of squares.

@@ -161,6 +161,17 @@ fn the_adjoint_through_controllers_is_that_of_dual_numbers_and_of_differences() 
             assert_eq!(gradient.by_controllers, few.by_controllers);
             assert_eq!(gradient.loss.by_initial, few.loss.by_initial);
             assert_eq!(gradient.loss.by_parameters, few.loss.by_parameters);
+            // Over a motion that is there already, of several losses at once.
+            let (held, states) = (HalfSquares(&Held), closed.motion().trajectory.states);
+            let over = closed.loss_gradients_over(&states, &[&held, &held], &of_model).unwrap();
+            assert_eq!(over.len(), 2);
+            for over in over {
+                assert_eq!(over.by_controllers, gradient.by_controllers);
+                assert_eq!(over.loss.value, gradient.loss.value);
+                assert_eq!(over.loss.by_initial, gradient.loss.by_initial);
+                assert_eq!(over.loss.by_parameters, gradient.loss.by_parameters);
+                assert_eq!(over.loss.by_controls, gradient.loss.by_controls);
+            }
 
             // All derivatives in the order of controllers, model, the control value of some step.
             let p = parameters.len();

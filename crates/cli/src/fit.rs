@@ -162,9 +162,9 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         true => followed(&problem, &file, &result)?,
         false => Vec::new(),
     };
-    let mut diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
-    diagnostics.remarks.extend(problem.what_to_record(&result.uncertainty.estimates));
+    let diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
     let report = FitReport {
+        what_to_record: problem.what_to_record(&result.uncertainty.estimates),
         fit: result,
         units: problem.units(),
         starts: StartsReport::new(&problem),

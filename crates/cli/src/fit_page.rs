@@ -31,6 +31,9 @@ pub(super) fn fit_page<'p>(file: &Path, report: &FitReport, predictions: &[Vec<P
     page.charts = profiles.map(|(profile, unit)| profile_chart(profile, unit)).collect();
     page.charts.extend(pairs.flat_map(|(before, after)| charts(folder, before, after)));
     page.tables = vec![estimates(report), errors(report), residuals(report)];
+    if !report.what_to_record.is_empty() {
+        page.tables.push(what_to_record(report));
+    }
     if !fit.starts.is_empty() {
         page.tables.push(starts(report));
     }
@@ -129,6 +132,16 @@ fn starts(report: &FitReport) -> Table {
         is_result: false,
         columns: ["start", "cost", "best optimum", "iterations", "end"].map(str::to_owned).to_vec(),
         rows: report.fit.starts.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// What would determine the parameters that the data do not.
+fn what_to_record(report: &FitReport) -> Table {
+    Table {
+        title: "What to record".to_owned(),
+        is_result: false,
+        columns: vec!["for parameters that are not determined".to_owned()],
+        rows: report.what_to_record.iter().map(|sentence| vec![sentence.clone()]).collect(),
     }
 }
 

@@ -70,10 +70,16 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
     print_quadrature(out, estimates)?;
     print_profiles(out, report)?;
     print_measurements(out, &report.measurements_after, &report.measurements_before)?;
-    if !report.diagnostics.remarks.is_empty() {
-        writeln!(out, "\nwhat the residuals tell")?;
+    print_list(out, "what the residuals tell", &report.diagnostics.remarks)?;
+    print_list(out, "what to record", &report.what_to_record)
+}
+
+/// Prints sentences below a heading, if there are any.
+fn print_list(out: &mut dyn Write, heading: &str, sentences: &[String]) -> Result<(), Error> {
+    if !sentences.is_empty() {
+        writeln!(out, "\n{heading}")?;
     }
-    report.diagnostics.remarks.iter().try_for_each(|remark| Ok(writeln!(out, "- {remark}")?))
+    sentences.iter().try_for_each(|sentence| Ok(writeln!(out, "- {sentence}")?))
 }
 
 /// Changes by a finer quadrature are told from this part of the standard error on.

@@ -21,6 +21,8 @@ pub(super) struct FitReport {
     pub measurements_after: Vec<MeasurementError>,
     /// What the residuals tell of the model.
     pub diagnostics: Diagnostics,
+    /// For each parameter that the data do not determine, what would.
+    pub what_to_record: Vec<String>,
     /// The profile of each parameter, where they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,

@@ -14,8 +14,9 @@ use isobar::io::Scene;
 use isobar::multibody::{Model, Parameter};
 use isobar::optimize::identification::parameters_at;
 use isobar::optimize::objective::QuantityAtEnd;
-use isobar::parallel::in_parallel;
-use isobar::rollout::{Checkpoints, ClosedLoop, ControlLaw, MotionWarning, SimulationError};
+use isobar::rollout::{
+    ClosedLoop, ClosedLoopGradient, ControlLaw, DifferentiableLoss, MotionWarning, SimulationError,
+};
 
 /// Arguments of `isobar gradient`.
 #[derive(Debug, Args)]
@@ -80,7 +81,7 @@ struct Inputs {
     controls: Vec<usize>,
 }
 
-/// Simulates forward and sweeps backward, once for each component.
+/// Simulates forward, and sweeps backward for each component.
 pub(super) fn run(arguments: &GradientArguments) -> Result<(), Error> {
     let scene = load_scene(&arguments.scene)?;
     let closed = scene.closed_loop(arguments.until)?;
@@ -143,24 +144,17 @@ fn gradients(
     losses: &[&Component],
     inputs: &Inputs,
 ) -> Result<(Vec<MotionWarning>, Vec<Gradient>), SimulationError> {
-    let gradient = |(loss, _): &Component| -> Result<Gradient, SimulationError> {
-        let found = closed.loss_gradient(loss, &inputs.parameters, Checkpoints::All)?.loss;
-        let (by, mut derivatives) = (found.by_controls, found.by_parameters);
+    let motion = closed.motion();
+    motion.outcome?;
+    let losses: Vec<&dyn DifferentiableLoss> = losses.iter().map(|(loss, _)| loss as _).collect();
+    let found = closed.loss_gradients_over(&motion.trajectory.states, &losses, &inputs.parameters)?;
+    let gradient = |found: ClosedLoopGradient| {
+        let (by, mut derivatives) = (found.loss.by_controls, found.loss.by_parameters);
         let along = |&i: &usize| (0..by.steps()).map(|step| by.row(step)[i]).sum::<f64>();
         derivatives.extend(inputs.controls.iter().map(along));
-        Ok((found.value, derivatives))
+        (found.loss.value, derivatives)
     };
-    let watched = || {
-        let motion = closed.motion();
-        motion.outcome.map(|()| motion.warnings)
-    };
-    let parts = in_parallel(std::iter::once(None).chain(losses.iter().map(Some)), |loss| match loss {
-        Some(loss) => Ok((Vec::new(), Some(gradient(loss)?))),
-        None => Ok((watched()?, None)),
-    });
-    let parts = parts.into_iter().collect::<Result<Vec<_>, SimulationError>>()?;
-    let (warnings, gradients): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    Ok((warnings.concat(), gradients.into_iter().flatten().collect()))
+    Ok((motion.warnings, found.into_iter().map(gradient).collect()))
 }
 
 impl Inputs {

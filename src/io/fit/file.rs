@@ -195,15 +195,15 @@ impl FitFile {
                 message: "no file `*.csv`; at least one recording is needed".into(),
             });
         }
-        let measurement = |file: &PathBuf| match (table, self.table.recordings.first()) {
+        let sensed = sensed.index(0);
+        let start = |table| Ok::<_, FileError>((table, self.initial_state(table, &sensed)?));
+        let started = self.table.recordings.first().filter(|_| table.is_none()).map(start).transpose()?;
+        let measurement = |file: &PathBuf| match (table, &started) {
             (Some(table), _) => {
                 let recording = self.recording(table, file, &field.index(0))?;
                 self.motion(table, recording, &field.index(0))
             }
-            (None, Some(table)) => {
-                let start = self.initial_state(table, &sensed.index(0))?;
-                self.sensed(table, file, &sensed.index(0), &start)
-            }
+            (None, Some((table, start))) => self.sensed(table, file, &sensed, start),
             (None, None) => Err(self.invalid(&field, "none")),
         };
         let measurements = files.iter().map(measurement).collect::<Result<_, FileError>>()?;

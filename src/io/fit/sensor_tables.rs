@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::named_path::Replacement;
 use crate::io::file_error::FileError;
@@ -72,6 +73,35 @@ fn sensor_data(
     Ok(SensorData { name: file.display().to_string(), samples, commands })
 }
 
+/// The initial state of a scene in which numbers were changed.
+struct Changed {
+    state: State,
+    /// What the last of them was.
+    before: Option<f64>,
+    /// Whether it depends on all of them for certain.
+    is_certain: bool,
+}
+
+/// Whether the initial state depends on a number for certain, as the name of its field tells.
+fn is_of_start(document: &Document, field: &FieldPath) -> bool {
+    let text = field.to_string();
+    let Some((table, rest)) = text.split_once("].") else { return false };
+    let has = |key: &str| document.field(&format!("{table}].{key}")).is_ok();
+    let key = rest.split(['.', '[']).next().unwrap_or(rest);
+    let of_body = table.starts_with("bodies[") && !has("fixed");
+    match key {
+        "translation" | "quaternion_wxyz" | "rpy" | "rotation_matrix" | "linear_velocity"
+        | "angular_velocity" => of_body,
+        // A joint that follows another one has no start of its own.
+        "joint" => {
+            !has("joint.mimic")
+                && ["joint.position", "joint.velocity"].iter().any(|key| rest.starts_with(key))
+        }
+        "positions" | "velocities" => table.starts_with("robots["),
+        _ => false,
+    }
+}
+
 impl FitFile {
     /// The state that the recordings of a table start from: the scene's, but for the numbers that the table gives.
     pub(super) fn initial_state(
@@ -81,34 +111,48 @@ impl FitFile {
     ) -> Result<State, FileError> {
         let mut state = self.scene.state.clone();
         let given: Vec<(&String, &f64)> = table.initial.iter().collect();
-        // One number more each time, to see what it changes.
+        let field = field.key("initial");
+        if given.is_empty() {
+            return Ok(state);
+        }
+        if let Ok(Changed { state, is_certain: true, .. }) = self.state_with(&given, &field) {
+            return Ok(state);
+        }
+        // One number more each time, to see which one is wrong, or changes nothing.
         for count in 1..=given.len() {
             let (path, value) = given[count - 1];
-            let field = field.key("initial").key(path);
-            let (mut wrong, mut before) = (None, None);
-            let scene = Scene::load_changed(&self.scene.path, |document| {
-                for (path, value) in &given[..count] {
-                    match document.field(path) {
-                        Ok(field) => {
-                            before = document.number(&field);
-                            document.replace(&field, &Replacement::Number(**value));
-                        }
-                        Err(why) => wrong = Some(why),
-                    }
-                }
-            });
-            if let Some(why) = wrong {
-                return Err(self.invalid(&field, format_args!("{why}, in {}", self.scene.path.display())));
-            }
-            let found = scene.map_err(|error| self.invalid(&field, error))?.state;
-            if found == state && before != Some(*value) {
+            let found = self.state_with(&given[..count], &field)?;
+            if found.state == state && found.before != Some(*value) {
                 let message = "found a number that the initial state does not depend on; it must be of the start of a free body or \
                                of a joint, such as `bodies.NAME.translation[2]`";
-                return Err(self.invalid(&field, message));
+                return Err(self.invalid(&field.key(path), message));
             }
-            state = found;
+            state = found.state;
         }
         Ok(state)
+    }
+
+    /// The state of the scene with these numbers; a mistake is taken for that of the last one.
+    fn state_with(&self, given: &[(&String, &f64)], field: &FieldPath) -> Result<Changed, FileError> {
+        let field = given.last().map_or_else(|| field.clone(), |(path, _)| field.key(path));
+        let (mut wrong, mut before, mut is_certain) = (None, None, true);
+        let scene = Scene::load_changed(&self.scene.path, |document| {
+            for (path, value) in given {
+                match document.field(path) {
+                    Ok(field) => {
+                        is_certain &= is_of_start(document, &field);
+                        before = document.number(&field);
+                        document.replace(&field, &Replacement::Number(**value));
+                    }
+                    Err(why) => wrong = Some(why),
+                }
+            }
+        });
+        if let Some(why) = wrong {
+            return Err(self.invalid(&field, format_args!("{why}, in {}", self.scene.path.display())));
+        }
+        let state = scene.map_err(|error| self.invalid(&field, error))?.state;
+        Ok(Changed { state, before, is_certain })
     }
 
     /// A recording of sensors.

@@ -126,7 +126,8 @@ impl Scene {
         document.remove_key("$schema");
         let respelled = replace_old_spellings(&mut document);
         change(&mut document);
-        let mut scene = build(path, &document.contents()?, document)?;
+        let table = document.contents().map_err(with_place_of_mesh_file)?;
+        let mut scene = build(path, &table, document)?;
         scene.warnings.splice(0..0, respelled.into_iter().map(|problem| format!("warning: {problem}")));
         log::debug!(
             "{}: {} bodies, {} joints, {} pairs of geometries, in {:.1} ms",
@@ -277,6 +278,16 @@ fn replace_old_spellings(document: &mut Document) -> Vec<FileError> {
     let key = document.replace_key(&solver, "maximum_iterations", "max_iterations");
     let kind = document.replace_text(&solver.key("kind"), "semi-implicit-euler", "semi_implicit_euler");
     key.into_iter().chain(kind).collect()
+}
+
+/// Says how a mesh in a file is written, to who names one in a mesh whose numbers are in the scene.
+fn with_place_of_mesh_file(mut error: FileError) -> FileError {
+    if let FileError::Invalid { field, message, .. } = &mut error
+        && field.ends_with("_mesh.file")
+    {
+        message.push_str("; a mesh in a file is `mesh = { file = \"…\" }`, of a volume as of a surface");
+    }
+    error
 }
 
 fn build(path: &Path, table: &SceneTable, document: Document) -> Result<Scene, FileError> {

@@ -232,3 +232,38 @@ fn wrong_samples_move_no_parameter_by_a_standard_error_where_the_loss_says_so() 
     // What counts by its length still pulls a little.
     assert!(huber < 2.0 && cauchy < 1.0, "{huber} {cauchy}");
 }
+
+#[test]
+fn sentences_on_what_to_record_say_what_the_data_lack() {
+    use Identifiability as Of;
+    let problem = noisy_identification(1, 0.1, false);
+    let estimate = |name: &str, identifiability| Estimate {
+        name: name.to_owned(),
+        value: 1.0,
+        standard_error: None,
+        interval: None,
+        change_with_finer_steps: None,
+        change_with_finer_quadrature: None,
+        identifiability,
+    };
+    let (uncertain, mass) =
+        (Of::TooUncertain { relative_standard_error: 0.8, correlated_with: None }, "bodies.block.mass");
+    let estimates = [
+        estimate("materials.pad.dissipation", Of::NoDependence),
+        estimate("materials.pad.hydroelastic_modulus", uncertain),
+        estimate(mass, Of::AtLeast { limit: 0.1 }),
+        estimate("bodies.block.inertia[0][0]", Of::AtMost { limit: 2.0 }),
+        // Nothing is said of what is known, or depends on no motion.
+        estimate(mass, Of::Identified),
+        estimate("gravity[2]", Of::NoDependence),
+    ];
+    let found = problem.what_to_record(&estimates);
+    let starts = [
+        "materials.pad.dissipation: the data do not depend on it; let it hit",
+        "materials.pad.hydroelastic_modulus: the data depend on it too little; press it deeper",
+        "bodies.block.mass: the data bound it from below only; record a force",
+        "bodies.block.inertia[0][0]: the data bound it from above only; let it turn",
+    ];
+    assert_eq!(found.len(), starts.len(), "{found:?}");
+    found.iter().zip(starts).for_each(|(found, start)| assert!(found.starts_with(start), "{found}"));
+}

@@ -60,3 +60,40 @@ fn excitation(parameter: &Parameter) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::multibody::StopNumber;
+    use MaterialParameter as Of;
+
+    #[test]
+    fn each_kind_of_parameter_has_its_motion() {
+        let material = |parameter| Parameter::Material { material: 0, parameter };
+        for (parameter, motion) in [
+            (material(Of::HydroelasticModulus), Some("press it deeper")),
+            (material(Of::Dissipation), Some("several speeds: bodies at rest")),
+            (material(Of::StaticFriction), Some("let it slide, on a slope")),
+            (material(Of::DynamicFriction), Some("let it slide, on a slope")),
+            (material(Of::FrictionEllipsoid(0)), Some("spin on the spot")),
+            (material(Of::RelaxationTime), None),
+            (Parameter::Mass { body: 0 }, Some("a body of known mass")),
+            (Parameter::Inertia { body: 0, row: 0, column: 1 }, Some("turn about several axes")),
+            (Parameter::CenterOfMass { body: 0, axis: 2 }, Some("held, pushed or thrown")),
+            (Parameter::JointDamping { joint: 0 }, Some("move the joint at several speeds")),
+            (Parameter::JointFriction { joint: 0 }, Some("both ways, and let it stop")),
+            (Parameter::JointStictionVelocity { joint: 0 }, Some("both ways, and let it stop")),
+            (Parameter::SpringStiffness { joint: 0 }, Some("the joint at several positions")),
+            (Parameter::SpringRest { joint: 0 }, Some("the joint at several positions")),
+            (Parameter::JointStop { joint: 0, number: StopNumber::Upper }, Some("against the stop")),
+            (Parameter::EffortLimit { actuator: 0 }, Some("more than it can give")),
+            (Parameter::GeometryScale { body: 0, geometry: 0 }, Some("touch where this changes its surface")),
+            (Parameter::GeometryPose { body: 0, geometry: 0, axis: 5 }, Some("from several sides")),
+            (Parameter::Gravity { axis: 2 }, None),
+        ] {
+            let found = excitation(&parameter);
+            assert_eq!(found.is_some(), motion.is_some(), "{parameter:?}: {found:?}");
+            assert!(found.unwrap_or("").contains(motion.unwrap_or("")), "{parameter:?}: {found:?}");
+        }
+    }
+}

@@ -11,7 +11,7 @@ use crate::optimize::identification::deviations::StartDeviations;
 use crate::optimize::identification::{Identification, Loss, Measurement};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
-use crate::optimize::uncertainty::Identifiability;
+use crate::optimize::uncertainty::{Estimate, Identifiability};
 use crate::rollout::Rollout;
 use crate::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use crate::step::{ControlledMethod, ErrorControlled, Integrator, StepWorkspace};

@@ -246,6 +246,10 @@ fn every_bad_field_is_named() {
         (mesh("").replace("[0,1,2,4]", "[0,1,2,9]"), vec!["volume_mesh", "9"]),
         (mesh("").replace("[0,1,2,4]", "[0,1,2,-4]"), vec!["tetrahedra", "-4"]),
         (mesh("").replace("[1,0,0]", "[inf,0,0]"), vec!["volume_mesh.vertices[1][0]", "inf"]),
+        (
+            with(sphere, "{ volume_mesh = { file = \"x.vtk\" } }"),
+            vec!["volume_mesh.file: unknown field `file`", "a mesh in a file is `mesh = { file = \"…\" }`"],
+        ),
         (surface("[[0,2,1],[0,1,3],[1,2,3]]"), vec!["surface_mesh", "open"]),
         (surface("[[0,1,2],[0,3,1],[1,3,2],[0,2,3]]"), vec!["surface_mesh", "counter-clockwise"]),
         (with(sphere, "{ mesh = { file = \"none.obj\" } }"), vec!["mesh.file", "none.obj"]),

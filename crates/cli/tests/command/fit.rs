@@ -304,10 +304,12 @@ fn what_sticks_bounds_friction_from_below() {
     let (short, long) = (format!("≥ {limit:.1e}"), format!("at least {limit:.1e} (95 %)"));
     assert!(line.contains(&short) && line.contains(&long), "{line}");
     assert!(PageData::read(&page).header["tables"].to_string().contains(&short));
-    assert!(
-        out.contains("- materials.wood.friction: the data bound it from below only; let it slide"),
-        "{out}"
-    );
+    let (_, told) = out.split_once("\nwhat to record\n").expect("a heading");
+    let sentence = report["what_to_record"][0].as_str().expect("a sentence");
+    assert!(sentence.starts_with("materials.wood.friction: the data bound it from below only; let it slide"));
+    assert_eq!(told, format!("- {sentence}\n"));
+    assert!(!report["diagnostics"]["remarks"].to_string().contains("let it slide"));
+    assert!(PageData::read(&page).header["tables"].to_string().contains(sentence));
 }
 
 /// Recordings of drops from two heights, in one fit: a table says from where its own start.
@@ -350,6 +352,10 @@ fn recordings_may_start_elsewhere_than_the_scene() {
 
     let floor = refused(&["fit", text(&fit("\"bodies.floor.translation[2]\" = 0.01"))]);
     assert!(floor.contains("recordings[1].initial") && floor.contains("does not depend on"), "{floor}");
+    // Among others too.
+    let mass =
+        refused(&["fit", text(&fit("\"bodies.ball.translation[2]\" = 0.12, \"bodies.ball.mass\" = 0.3"))]);
+    assert!(mass.contains("initial.bodies.ball.mass") && mass.contains("does not depend on"), "{mass}");
     let unknown = refused(&["fit", text(&fit("\"bodies.cube.translation[2]\" = 0.01"))]);
     assert!(unknown.contains("recordings[1].initial") && unknown.contains("cube"), "{unknown}");
 }
