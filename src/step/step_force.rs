@@ -18,7 +18,7 @@ pub struct StepForces {
     /// How its parts were taken, where it consists of several; `None` where they cannot be found.
     parts: Option<Option<(ErrorControlled, Vec<Substep>)>>,
     control: Vec<f64>,
-    /// Whether the states have been asked for.
+    /// Whether the state after the step has been asked for, or made a difference.
     pub(crate) were_read: bool,
 }
 
@@ -81,8 +81,8 @@ impl Integrator {
         memory: &mut StepForces,
     ) -> Option<SpatialForce<T>> {
         let kind = self.velocity_level_method()?.model;
-        memory.were_read = true;
         memory.find(self, step, after);
+        memory.were_read |= memory.parts.is_none();
         let impulse = match &memory.parts {
             None => {
                 let solved = memory.workspace.velocity_level.solved();

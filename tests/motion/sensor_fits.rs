@@ -420,8 +420,11 @@ fn forces_of_steps_are_those_that_a_simulation_has() {
         let text = SCENE.replace("\"lagged\"\ntime_step = 2e-3", &format!("{kind}\ntime_step = 5e-3"));
         assert_ne!(text, SCENE);
         let scene = Scene::parse(&text, "scene").unwrap();
+        // A command with a knot within a step.
+        let knots = KnotValues { times: vec![0.0, 0.033, 0.1], values: vec![0.1, 0.9, 0.4] };
+        let commands = vec![Command::new(KnotInterpolation::Linear, knots).unwrap()];
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
-        let rollout = Rollout::new(model, state, settings, 0.1).with_controls(&scene.commands);
+        let rollout = Rollout::new(model, state, settings, 0.1).with_controls(&commands);
         let pair = model.pairs_by_bodies().position(|pairs| {
             let names = [pairs[0].bodies.a, pairs[0].bodies.b].map(|body| &model.bodies()[body].name[..]);
             names == ["floor", "ball"] || names == ["ball", "floor"]
@@ -459,7 +462,6 @@ fn forces_of_steps_are_those_that_a_simulation_has() {
         let sensor = Sensor { name: "skin".into(), delay: 0.0, position: zero, rotation: zero, channels };
         let of_force = samples(&|k| wrenches[k].translational.as_slice().to_vec());
         let of_moment = samples(&|k| wrenches[k].rotational.as_slice().to_vec());
-        let commands = scene.commands.clone();
         let data = SensorData { name: "made up".into(), samples: vec![of_force, of_moment], commands };
         let exact = StateDeviations::default();
         let recording =
