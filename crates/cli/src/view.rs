@@ -44,6 +44,7 @@ pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
     let is_watched = !arguments.print && !arguments.once && arguments.scene.as_os_str() != "-";
     let script = name.path().with_extension("js");
     let mut version = is_watched.then_some(1);
+    let begin = SystemTime::now();
     let mut inputs = write(arguments, name.path(), &script, version)?;
     let (_, file) = name.keep().map_err(|e| failed(e.error))?;
     writeln!(text_output(), "{}", file.display())?;
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
         .map_err(|source| Error::Browser { path: file.display().to_string(), source })?;
     let Some(version) = &mut version else { return Ok(()) };
     remark(format_args!("isobar: the page follows {}; Ctrl-C ends this", arguments.scene.display()));
-    let mut seen = stamps(&inputs);
+    let mut seen = read_since(begin, &inputs);
     loop {
         while stamps(&inputs) == seen {
             std::thread::sleep(LOOK);
@@ -63,10 +64,11 @@ pub(super) fn run(arguments: &ViewArguments) -> Result<(), Error> {
         std::thread::sleep(LOOK);
         // Before they are read: what changes while they are is a change too.
         seen = stamps(&inputs);
+        let begin = SystemTime::now();
         *version += 1;
         match write(arguments, &file, &script, Some(*version)) {
             Ok(now) if now == inputs => {}
-            Ok(now) => (seen, inputs) = (stamps(&now), now),
+            Ok(now) => (seen, inputs) = (read_since(begin, &now), now),
             Err(error) => tell(format_args!("isobar: {error}")),
         }
     }
@@ -102,8 +104,15 @@ fn write(
     Ok(scene.files.into_iter().chain(arguments.trajectory.clone()).collect())
 }
 
-/// When each file was changed last, and how long it is.
-fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+/// When a file was changed last, and how long it is.
+type Stamp = Option<(SystemTime, u64)>;
+
+/// The stamps of files that were read since a time; none of those that have changed since, which may be after they were read.
+fn read_since(begin: SystemTime, files: &[PathBuf]) -> Vec<Stamp> {
+    stamps(files).into_iter().map(|stamp| stamp.filter(|(changed, _)| *changed <= begin)).collect()
+}
+
+fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
     let stamp = |file: &PathBuf| {
         let found = file.metadata().ok()?;
         Some((found.modified().ok()?, found.len()))
