@@ -20,6 +20,9 @@ struct Limits {
     first: Vec<usize>,
 }
 
+/// The claimed derivatives of all quantities where a parameter is moved by parts of its scale.
+type Claims = Vec<(f64, Quantities<f64>)>;
+
 /// The quantities around a parameter's value. Claims are judged by them without simulating again.
 pub(super) struct Surroundings {
     varied: Varied,
@@ -64,6 +67,8 @@ impl SceneCheck<'_> {
                 limits.insert(self.limits(sampled, *varied, *value, claimed.len())?)
             }
         };
+        let parameter = (*varied, String::new(), *value);
+        let mut claims = Claims::new();
         sampled.restrict(limits.first.clone());
         let again = sampled.judge(claimed, magnitudes, settings);
         for (quantity, (components, again)) in compared.iter_mut().zip(again).enumerate() {
@@ -88,10 +93,10 @@ impl SceneCheck<'_> {
                     self.explain(c, quantity, limits, has_enough);
                 }
                 if c.verdict == Verdict::Wrong
-                    && self.is_right_around(c, (*varied, *value), (quantity, i), settings.tolerance)?
+                    && self.is_right_around(c, &parameter, (quantity, i), settings.tolerance, &mut claims)?
                 {
                     (c.verdict, c.side) = (Verdict::Kink, None);
-                    c.note = format!("{}; right on both sides of it: {NARROW}", c.note);
+                    c.note = says_more(c, &format!("right on both sides of it: {NARROW}"));
                 }
             }
         }
@@ -103,14 +108,25 @@ impl SceneCheck<'_> {
     fn is_right_around(
         &self,
         c: &Comparison,
-        (varied, value): (Varied, f64),
+        parameter: &CheckedValue,
         (quantity, component): (usize, usize),
         tolerance: f64,
+        claims: &mut Claims,
     ) -> Result<bool, SimulationError> {
-        let parameter = [(varied, String::new(), value)];
-        let part = c.step / self.scale_of(&parameter[0]);
+        let part = c.step / self.scale_of(parameter);
         let off_here = (c.claimed - c.difference).abs();
-        let claimed = |part: f64| self.claimed(&parameter, part).map(|all| all[0][quantity][component]);
+        let mut claimed = |part: f64| {
+            let known = claims.iter().position(|(at, _)| *at == part);
+            let known = match known {
+                Some(known) => known,
+                None => {
+                    let all = self.claimed(std::slice::from_ref(parameter), part)?.swap_remove(0);
+                    claims.push((part, all));
+                    claims.len() - 1
+                }
+            };
+            Ok::<_, SimulationError>(claims[known].1[quantity][component])
+        };
         // What is claimed is this derivative indeed, and not one by another way.
         if (claimed(0.0)? - c.claimed).abs() > AGREEMENT * c.claimed.abs() {
             return Ok(false);
@@ -186,10 +202,6 @@ impl SceneCheck<'_> {
         let place = |event: Event| described(self.model, &event, self.time_step);
         // What may make derivatives jump at the point itself.
         let at_point = aligned.or(event.filter(|_| !has_enough)).map(place);
-        let says_more = |c: &Comparison, more: &str| match c.note.as_str() {
-            "" => more.to_owned(),
-            note => format!("{note}; {more}"),
-        };
         match (unstable, at_point) {
             (Some(unstable), place)
                 if c.is_undecided() || (c.verdict == Verdict::Wrong && place.is_some()) =>
@@ -212,6 +224,14 @@ impl SceneCheck<'_> {
             }
             (_, None) => {}
         }
+    }
+}
+
+/// The note of a comparison with more to say.
+fn says_more(c: &Comparison, more: &str) -> String {
+    match c.note.as_str() {
+        "" => more.to_owned(),
+        note => format!("{note}; {more}"),
     }
 }
 
