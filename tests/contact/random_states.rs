@@ -137,6 +137,7 @@ fn settings() -> impl Strategy<Value = ContactSettings> {
                 friction_regularization: friction,
                 stiction_velocity: f64::powf(10.0, stiction),
                 bristle_length: None,
+                sap_stiction: false,
                 quadrature_order: Some(order),
                 law: None,
             }

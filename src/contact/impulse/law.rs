@@ -66,6 +66,8 @@ pub(crate) struct ImpulseLaw<T> {
     /// eq. 24). A small face bears as much as a large one then, and bodies at rest lie deeper in longer steps, so that
     /// they move where steps are cut.
     pub near_rigid: bool,
+    /// See [`ContactSettings::sap_stiction`](crate::contact::ContactSettings::sap_stiction).
+    pub sap_stiction: bool,
     /// The part of a law of the user's own; for TAMSI alone.
     pub own: Option<OwnImpulse<T>>,
 }
@@ -140,7 +142,11 @@ pub(in crate::contact) fn sap_regularization<T: Scalar>(
     let soft = face.stiffness * period * law.dt;
     let near_rigid = inverse_effective_mass
         * (NEAR_RIGID * NEAR_RIGID / (4.0 * std::f64::consts::PI * std::f64::consts::PI));
-    let tangential = inverse_effective_mass * SAP_FRICTION;
+    let tangential = if law.sticks_by_inertia(face) {
+        inverse_effective_mass * SAP_FRICTION
+    } else {
+        law.stiction_velocity / (face.load * law.dt)
+    };
     if !law.near_rigid || soft.real() * near_rigid.real() <= 1.0 {
         [soft, tangential, face.load * law.dt]
     } else {
@@ -150,6 +156,13 @@ pub(in crate::contact) fn sap_regularization<T: Scalar>(
 }
 
 impl<T: Scalar> ImpulseLaw<T> {
+    /// Whether SAP's friction of a face is regularized by the bodies' inertia, and not by the stiction velocity.
+    #[inline(always)]
+    pub(in crate::contact) fn sticks_by_inertia(&self, face: &FaceConstants<T>) -> bool {
+        let by_inertia = face.history.real() * SAP_FRICTION * face.load.real() * self.dt.real();
+        !self.sap_stiction || face.load.real() <= 0.0 || by_inertia >= self.stiction_velocity.real()
+    }
+
     /// The impulse of a face at the normal velocity `v_n` and the squared slip velocity `s`.
     ///
     /// The impulse is not smooth where contact is made or broken and where SAP's or TAMSI's friction
@@ -308,15 +321,17 @@ pub(in crate::contact) mod tests {
             static_friction: None,
             relaxation_time: 2e-3,
             near_rigid: true,
+            sap_stiction: false,
             own: None,
         }
     }
 
-    /// The four models, and TAMSI with a law of the user's own.
+    /// The four models, SAP whose friction sticks up to the stiction velocity, and TAMSI with a law of the user's own.
     pub fn laws() -> Vec<ImpulseLaw<f64>> {
         let mut laws = MODELS.map(law).to_vec();
         let law = OwnLaw::new(&Everything);
         let own = OwnImpulse { law, static_friction: 0.8, parameters: OWN, part: 0.7 };
+        laws.push(ImpulseLaw { sap_stiction: true, near_rigid: false, ..laws[0] });
         laws.push(ImpulseLaw { own: Some(own), ..laws[3] });
         laws
     }
@@ -332,6 +347,7 @@ pub(in crate::contact) mod tests {
             static_friction: law.static_friction.map(T::from),
             relaxation_time: T::from(law.relaxation_time),
             near_rigid: law.near_rigid,
+            sap_stiction: law.sap_stiction,
             own: law.own.map(|own| OwnImpulse {
                 law: own.law,
                 static_friction: T::from(own.static_friction),

@@ -169,6 +169,12 @@ impl ImpulseLaw<f64> {
         let [per_n, r_t, at_rest] = sap_regularization(self, face);
         let (per_t, period) = (1.0 / r_t, self.relaxation_time + self.dt);
         let log_t = 1.0 / face.history;
+        // R_t is proportional to w, or to one over the load.
+        let r_t_by = if self.sticks_by_inertia(face) {
+            by_one(HISTORY, log_t)
+        } else {
+            by_one(LOAD, -1.0 / face.load)
+        };
         // Of 1/R_n: it is the face's own unless that is near rigid.
         let (mut per_n_by, mut y_by) = (NONE, NONE);
         if per_n == face.stiffness * period * self.dt {
@@ -187,7 +193,7 @@ impl ImpulseLaw<f64> {
         y_by[VELOCITY] -= per_n;
         let (speed, ratio) = (s.sqrt(), mu * r_t * per_n);
         if speed * per_t <= mu * y_n {
-            let slip_by = by_one(HISTORY, -per_t * log_t);
+            let slip_by = times(&r_t_by, -per_t);
             return ImpulseDerivatives { normal: y_n, slip: per_t, normal_by: y_by, slip_by };
         }
         let pushed = mu * speed * per_n;
@@ -202,7 +208,7 @@ impl ImpulseLaw<f64> {
         let mut normal_by = combine(&y_by, sliding, &per_n_by, sliding * mu * (speed - normal * mu * r_t));
         normal_by[SQUARE] += sliding * 0.5 * mu * per_n * per_speed;
         normal_by[FRICTION] += sliding * (speed * per_n - 2.0 * normal * ratio);
-        normal_by[HISTORY] -= sliding * held * log_t;
+        let normal_by = combine(&normal_by, 1.0, &r_t_by, -sliding * held);
         let mut slip_by = times(&normal_by, mu * per_speed);
         slip_by[SQUARE] -= 0.5 * slip * (per_speed * per_speed);
         slip_by[FRICTION] += normal * per_speed;
@@ -234,7 +240,6 @@ mod tests {
             let seeded = ImpulseLaw {
                 friction: Dual::variable(law.friction, FRICTION),
                 relaxation_time: Dual::variable(law.relaxation_time, RELAXATION_TIME),
-                near_rigid: law.near_rigid,
                 ..lifted(&law)
             };
             for face in faces(law.model) {

@@ -129,6 +129,7 @@ impl<T: Scalar> DiscreteSettings<'_, T> {
             static_friction: (own.is_none() && differs).then_some(static_friction),
             relaxation_time: pair.relaxation_time,
             near_rigid: self.contact.face_filter == FaceFilter::Drake,
+            sap_stiction: self.contact.sap_stiction,
             own,
         }
     }

@@ -241,6 +241,7 @@ pub(in crate::io) fn contact_settings(
         stiction_velocity: t.stiction_velocity.unwrap_or(default.stiction_velocity),
         bristle_length: t.bristle_length,
         quadrature_order: t.quadrature_order,
+        sap_stiction: false,
         // Laws of the user's own are code, not files.
         law: None,
     };

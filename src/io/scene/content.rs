@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::contact::ContactError;
+use crate::contact::{ContactError, ContactSettings};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::actuator_tables::{DrivenRobot, actuators};
@@ -63,7 +63,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
     let tolerance = solver_tolerance(&table.solver, &root.key("solver"))?;
     let error_control = error_control(&table.solver, &root.key("solver"))?;
-    let contact = contact_settings(&table.contact, &root.key("contact"))?;
+    let contact = ContactSettings {
+        sap_stiction: error_control.is_some(),
+        ..contact_settings(&table.contact, &root.key("contact"))?
+    };
     let mut materials = Vec::new();
     for (name, t) in &table.materials {
         let material = material(t, &root.key("materials").key(name))?;

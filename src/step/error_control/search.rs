@@ -28,8 +28,8 @@ const OF_BEND: f64 = 1.5;
 
 /// Parts of a step that lands are not cut below this part of it,
 const SHORTEST_LANDING: f64 = 1e-6;
-/// nor once so many have been tried.
-const MOST_LANDINGS: usize = 1000;
+/// and each time that so many have been tried, ten times as much is allowed: steps end, and a deep overlap is still cut.
+const MANY_LANDINGS: usize = 1000;
 
 /// Most substeps of a step that are tried.
 const MOST_TRIED: usize = 100_000;
@@ -200,11 +200,10 @@ impl Search {
             let StepProblem { model, state, .. } = *step;
             let unforeseen = workspace.velocity_level.unforeseen(model, state, after, step.length());
             let tried = self.statistics.substeps.len() + self.statistics.rejected;
-            let unforeseen =
-                unforeseen.filter(|_| step.time_step > SHORTEST_LANDING * longest && tried < MOST_LANDINGS);
+            let unforeseen = unforeseen.filter(|_| step.time_step > SHORTEST_LANDING * longest);
             let none = Attempt { error: 0.0, limit: SubstepLimit::NotFinite };
             return Ok(unforeseen.map_or(none, |Unforeseen { pair, excess }| Attempt {
-                error: excess,
+                error: excess * 0.1_f64.powi((tried / MANY_LANDINGS) as i32),
                 limit: SubstepLimit::Onset { pair },
             }));
         }

@@ -25,6 +25,8 @@ use crate::spatial::RigidTransform;
 const OF_APPROACH: f64 = 0.5;
 /// and of the whole relative motion.
 const OF_MOTION: f64 = 0.01;
+/// and of the relative spin, which a body has that pivots on a corner at rest.
+const OF_SPIN: f64 = 1e-4;
 /// What a fall over one step brings counts as brought by this part: less is no landing.
 const RESTING: f64 = 1e-3;
 /// States that differ by this part are the same, of rounding.
@@ -71,6 +73,12 @@ fn smaller_middle(roles: &Roles<f64>) -> Option<(Vector3<f64>, f64)> {
     };
     let both = of(roles.o, Some(&roles.x_fo)).into_iter().chain(of(roles.f, None));
     both.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The kinetic energy of a relative spin about its own axis, J, with the inverse inertia that the relative motion feels.
+fn spin_energy(spin: &Vector3<f64>, lambda: &Matrix6<f64>) -> f64 {
+    let w = spin.dot(&(lambda.fixed_view::<3, 3>(0, 0) * spin));
+    if w > 0.0 { 0.5 * spin.norm_squared().powi(2) / w } else { 0.0 }
 }
 
 /// Whether no part of a pair can come nearer within the step by more than a small part of its depth.
@@ -188,7 +196,8 @@ impl Workspace {
                     return None;
                 }
                 let of_fall = RESTING * 0.5 * fall * fall / energy.inverse_mass;
-                let allowed = OF_APPROACH * energy.approach + OF_MOTION * energy.motion + of_fall;
+                let of_spin = OF_SPIN * spin_energy(spin, &lambda);
+                let allowed = OF_APPROACH * energy.approach + OF_MOTION * energy.motion + of_spin + of_fall;
                 Some((stored - foreseen) / allowed)
             });
             if let Some(excess) = excess.filter(|&x| x > farthest.map_or(1.0, |far| far.excess)) {
