@@ -17,7 +17,7 @@ use crate::scalar::Scalar;
 
 /// The least accuracy, in parts of what positions are rounded to.
 const ROUNDINGS: f64 = 4.0;
-/// Velocities count with what they make in this time, s, in velocity-level steps with extrapolation.
+/// Velocities count with what they make in this time, s, but for steps of order 1.
 const AFTER_IMPACT: f64 = 1.0;
 
 /// Where contact grows, the two solutions of a substep may agree by chance. The error in its velocities is taken to be at least
@@ -216,8 +216,7 @@ impl Search {
             // Those of order 1 are for long steps: they do not resolve vibrations that are smaller than the accuracy.
             ControlledMethod::VelocityLevel(_) => 0.0,
             // What an impact leaves of an error is in the velocities.
-            ControlledMethod::Extrapolated(_) => longest.max(AFTER_IMPACT),
-            _ => longest,
+            _ => longest.max(AFTER_IMPACT),
         };
         let (distance, body) = displacement.largest(step.model, [whole, after], time);
         let mut attempt = Attempt { error: distance / accuracy, limit: SubstepLimit::Error { body } };
