@@ -3,9 +3,8 @@
 use nalgebra::Vector3;
 
 use super::nearness::Nearness;
-use super::row_residuals::state_of;
-use super::trajectory::RecordedMotion;
-use super::{Identification, Measurement, place};
+use super::recorded_states::{RecordedStates, state_of};
+use super::{Identification, Measurement, RecordedMotion, place};
 use crate::multibody::{AppliedForces, Model, PairWorkspace, State};
 use crate::optimize::data::RecordedState;
 use crate::optimize::error::ProblemError;
@@ -63,12 +62,12 @@ fn depth(model: &Model, recorded: &RecordedState, largest: f64) -> Option<f64> {
     directions.filter_map(&mut along).min_by(f64::total_cmp)
 }
 
-impl RecordedMotion {
+impl RecordedStates {
     /// What to say of the state that the first window starts at, if the body is deep inside another one there.
     fn deep_start(&self, model: &Model) -> Option<DeepStart> {
         let body = model.bodies.iter().find(|body| body.is_free())?;
         let extents = body.size()?;
-        let first = self.first_start()?;
+        let first = self.recording.states.get(self.windows.first()?.start)?;
         let (size, largest) = (extents.min(), extents.max());
         if !(size > 0.0 && largest.is_finite()) {
             return None;
@@ -77,7 +76,7 @@ impl RecordedMotion {
         if depth.is_some_and(|depth| depth < DEEP * size) {
             return None;
         }
-        let place = place(&self.recording().name, first.line);
+        let place = place(&self.recording.name, first.line);
         Some(DeepStart { place, body: body.name.clone(), depth, size })
     }
 }
@@ -90,9 +89,8 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range.
     pub fn deep_starts(&self, parameters: &[f64]) -> Result<Vec<DeepStart>, ProblemError> {
         let (model, _): (Model, State) = self.seeded(parameters)?;
-        let deep = |measurement: &Measurement| match measurement {
-            Measurement::Motion(motion) => motion.deep_start(&model),
-            Measurement::Indentation(_) | Measurement::Sensors(_) => None,
+        let deep = |measurement: &Measurement| {
+            measurement.motion().and_then(RecordedMotion::states)?.deep_start(&model)
         };
         Ok(in_parallel(&self.measurements, deep).into_iter().flatten().collect())
     }

@@ -265,19 +265,10 @@ impl<A: AppliedForces + Clone> Identification<A> {
         let search = estimated == Estimated::Searched;
         let columns = self.targets.parameters();
         let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
+        let at = self.trial(&differentiated, parameters, settings);
         let part = |((measurement, held), starts): ((&Measurement, Option<_>), &mut Vec<State>)| {
-            let simulation = (settings, &self.applied);
             let systems = match measurement {
-                Measurement::Motion(motion) => {
-                    motion.systems(&differentiated, simulation, starts, search, held)?
-                }
-                Measurement::Sensors(sensors) => {
-                    let numbers = self.targets.of_sensors(parameters);
-                    let mut of_window = |start: &mut State| {
-                        sensors.estimated_system(&differentiated, &numbers, simulation, start, (search, held))
-                    };
-                    starts.iter_mut().map(&mut of_window).collect::<Result<_, _>>()?
-                }
+                Measurement::Motion(motion) => motion.systems(&at, starts, search, held)?,
                 Measurement::Indentation(test) => {
                     let test = IndentationResiduals { of: self, test };
                     return Ok((residuals_and_jacobian(&test, parameters)?, Vec::new()));
@@ -300,13 +291,13 @@ impl<A: AppliedForces + Clone> Identification<A> {
                     jacobians.push(by_parameters.remove_rows(0, first));
                 }
             }
-            Ok(((residuals, stacked(&jacobians, parameters.len())), windows))
+            Ok(((residuals, stacked(jacobians.iter(), parameters.len())), windows))
         };
         let parts = in_parallel(self.with_held(substeps).into_iter().zip(starts), part).into_iter();
         let parts = parts.collect::<Result<Vec<LinearMeasurement>, Error>>()?;
         let (linear, windows): (Vec<LinearResiduals>, _) = parts.into_iter().unzip();
         let (residuals, jacobians): (Vec<_>, Vec<_>) = linear.into_iter().unzip();
-        Ok(((residuals.concat(), stacked(&jacobians, parameters.len())), windows))
+        Ok(((residuals.concat(), stacked(jacobians.iter(), parameters.len())), windows))
     }
 }
 

@@ -82,7 +82,7 @@ fn errors(model: &Model, recording: Recording, names: &[&str], values: &[f64]) -
         starts: None,
     };
     let motion = RecordedMotion::new(model, "cube", recording, &sigma, &TimeWindow::default()).unwrap();
-    let state = State::of_bodies(vec![posed(&motion.recording().states[0]).bodies[0]]);
+    let state = State::of_bodies(vec![posed(&motion.states().unwrap().recording.states[0]).bodies[0]]);
     let names = names.iter().copied();
     let measurements = vec![Measurement::Motion(motion)];
     let problem =

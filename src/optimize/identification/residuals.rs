@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use argmin::core::Error;
 
 use super::fitted::{Starts, joined};
-use super::trajectory::{RecordedMotion, WindowSubsteps};
-use super::{Identification, Measurement, only};
+use super::recorded_motion::WindowSubsteps;
+use super::{Identification, Measurement};
 use crate::multibody::{AppliedForces, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::least_squares::{Finer, HeldSubsteps, LinearResiduals, Residuals};
@@ -43,22 +43,13 @@ impl<A: AppliedForces> Identification<A> {
         substeps: Option<&HeldSubsteps>,
     ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
+        let at = self.trial(&model, parameters, &self.settings);
         let with_starts = self.with_held(substeps).into_iter().zip(self.present_starts());
         let all = in_parallel(with_starts, |((measurement, held), starts)| match measurement {
-            Measurement::Motion(motion) => {
-                let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
-                Ok((motion.recording().name.as_str(), residuals))
-            }
+            Measurement::Motion(motion) => Ok((motion.name(), motion.residuals(&at, &starts, held)?)),
             Measurement::Indentation(test) => {
                 let offset = self.targets.offset(parameters, test.table());
                 Ok((test.name(), test.residuals(&model, &state, offset)?))
-            }
-            Measurement::Sensors(sensors) => {
-                let numbers = self.targets.of_sensors(parameters);
-                let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
-                let simulation = self.simulation();
-                let residuals = sensors.residuals(&model, &numbers, simulation, &only(starts), held)?;
-                Ok((sensors.name(), residuals))
             }
         });
         all.into_iter().collect()
@@ -92,15 +83,10 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         let mut stretches = Vec::new();
         if self.settings.integrator.is_error_controlled() {
             let (model, _) = self.seeded(parameters)?;
+            let at = self.trial(&model, parameters, &self.settings);
             for (measurement, starts) in self.measurements.iter().zip(self.present_starts()) {
-                match measurement {
-                    Measurement::Motion(motion) => {
-                        stretches.extend(motion.substeps(&model, self.simulation(), &starts)?);
-                    }
-                    Measurement::Sensors(sensors) => {
-                        stretches.push(sensors.substeps(&model, self.simulation(), &only(starts))?);
-                    }
-                    Measurement::Indentation(_) => {}
+                if let Measurement::Motion(motion) = measurement {
+                    stretches.extend(motion.substeps(&at, &starts)?);
                 }
             }
         }
@@ -138,14 +124,12 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
     }
 
     fn eased(&self) -> Option<Self> {
-        let mut is_eased = false;
-        let mut eased_motion = |motion: &RecordedMotion| {
-            let eased = motion.eased();
-            is_eased |= eased.is_some();
-            eased.unwrap_or_else(|| motion.clone())
-        };
-        let measurements = self.measurements.iter();
-        let measurements: Vec<Measurement> = measurements.map(|m| m.with_motion(&mut eased_motion)).collect();
+        let eased = |measurement: &Measurement| Some(Measurement::Motion(measurement.motion()?.eased()?));
+        let eased: Vec<_> = self.measurements.iter().map(eased).collect();
+        let is_eased = eased.iter().any(Option::is_some);
+        let with_own = eased.into_iter().zip(&self.measurements);
+        let measurements: Vec<_> =
+            with_own.map(|(eased, own)| eased.unwrap_or_else(|| own.clone())).collect();
         let present = measurements.iter().map(Measurement::recorded_starts).collect();
         is_eased.then(|| Self {
             model: self.model.clone(),

@@ -8,40 +8,27 @@ use nalgebra::{DMatrix, DVector};
 use super::interpolation::{Weights, weights};
 use super::reading::Reading;
 use super::settings::{SensorParameter, sensor_numbers};
-use super::{Recorded, SensorRecording};
+use super::{Recorded, RecordedChannels, commands_at, problem};
 use crate::multibody::{
     DIRECTIONS, DifferentiatedModel, ForcesIn, JointLaw, Model, PairWorkspace, Parameter, ParameterError,
     SeededModel, State, for_each_tangent_chunk, seeded_models,
 };
-use crate::optimize::identification::window_motion::Sensitive;
-use crate::rollout::{Moment, Quantity, Reader, SimulationSettings};
+use crate::optimize::identification::recorded_motion::Rows;
+use crate::optimize::identification::window_motion::{Sensitive, Steps};
+use crate::rollout::{Moment, Quantity, Reader};
 use crate::scalar::DualArray;
-use crate::step::{StepForces, Substep};
+use crate::step::StepForces;
 
 type Directional = DualArray<DIRECTIONS>;
-
-/// The user's forces in steps, and the substeps where they are held.
-type Simulation<'a> = (&'a dyn ForcesIn<Directional>, Option<&'a [Vec<Substep>]>);
-
-/// The residuals of one sample of a channel, and their derivatives.
-pub(super) struct Rows {
-    pub residuals: DVector<f64>,
-    /// With respect to what is estimated of the start.
-    pub by_start: DMatrix<f64>,
-    /// With respect to the parameters of the model.
-    pub by_model: DMatrix<f64>,
-    /// With respect to the parameters of sensors.
-    pub by_sensors: DMatrix<f64>,
-}
 
 /// The readings at the ends of steps with their derivatives along the state's tangent space, each made when it is first
 /// asked for.
 pub(super) struct LinearReadings<'a> {
-    recording: &'a SensorRecording,
+    recording: &'a RecordedChannels,
     model: &'a DifferentiatedModel<'a>,
     motion: &'a [Sensitive],
-    settings: &'a SimulationSettings,
-    simulation: Simulation<'a>,
+    steps: Steps<'a>,
+    applied: &'a dyn ForcesIn<Directional>,
     quantities: Vec<Vec<Quantity>>,
     /// The forces of steps among them.
     of_steps: Vec<Vec<Quantity>>,
@@ -82,14 +69,14 @@ impl<'a> LinearReadings<'a> {
     /// # Errors
     /// A parameter that the model does not have.
     pub fn new(
-        recording: &'a SensorRecording,
+        recording: &'a RecordedChannels,
         model: &'a DifferentiatedModel<'a>,
         motion: &'a [Sensitive],
-        settings: &'a SimulationSettings,
-        simulation: Simulation<'a>,
+        steps: Steps<'a>,
+        applied: &'a dyn ForcesIn<Directional>,
     ) -> Result<Self, ParameterError> {
         let is_of_contact = recording.channels.iter().any(|channel| channel.kind.is_of_contact());
-        let quantities = recording.quantities(settings);
+        let quantities = recording.quantities(steps.settings);
         let is_of_step = |quantity: &Quantity| {
             matches!(quantity, Quantity::StepForce { .. } | Quantity::StepTorque { .. })
         };
@@ -98,8 +85,8 @@ impl<'a> LinearReadings<'a> {
             recording,
             model,
             motion,
-            settings,
-            simulation,
+            steps,
+            applied,
             quantities,
             of_steps,
             constant: Model::lift(model.model()),
@@ -113,21 +100,19 @@ impl<'a> LinearReadings<'a> {
     }
 
     fn at(&mut self, moment: usize) -> &Parts {
-        let Self { recording, motion, settings, simulation, quantities, of_steps, constant, seeded, .. } =
-            self;
+        let Self { motion, steps, applied, quantities, of_steps, constant, seeded, .. } = self;
         let Self { reader, contacts, forces, lifted, made, .. } = self;
         made.entry(moment).or_insert_with(|| {
-            let commands = &recording.commands_at(moment, settings)[..];
-            let mut read = |quantities: &[Vec<Quantity>],
-                            model: &Model<Directional>,
-                            [before, state]: States<'_>| {
-                let at = Moment::instant(model, state, commands, contacts);
-                let step = moment.checked_sub(1).map(|step| {
-                    let problem = recording.problem(step, settings, (model, before, commands), *simulation);
-                    Moment::of_step(step, settings.integrator, problem, state, (contacts, forces))
-                });
-                Reading::of_channels(quantities, &at, step.as_ref(), reader)
-            };
+            let commands = &commands_at(moment, steps)[..];
+            let mut read =
+                |quantities: &[Vec<Quantity>], model: &Model<Directional>, [before, state]: States<'_>| {
+                    let at = Moment::instant(model, state, commands, contacts);
+                    let step = moment.checked_sub(1).map(|step| {
+                        let problem = problem(step, steps, (model, before, commands), *applied);
+                        Moment::of_step(step, steps.settings.integrator, problem, state, (contacts, forces))
+                    });
+                    Reading::of_channels(quantities, &at, step.as_ref(), reader)
+                };
             let (mut by_state, mut by_before, mut by_model) = (Vec::new(), Vec::new(), Vec::new());
             let of_before = &motion[moment.saturating_sub(1)].state;
             let (before, after) = (&State::lift(of_before), &State::lift(&motion[moment].state));
@@ -166,14 +151,15 @@ impl<'a> LinearReadings<'a> {
             sensors.iter().map(|(own, _)| own.rates(&recording.sensors, sensor, channel)).collect();
         let in_world = &numbers.in_world(kind, measured);
         let lifted = Reading::lift(in_world);
-        let position = (-Seeded::variable(numbers.delay, 0) + time) / Seeded::from(self.settings.time_step);
-        let Weights { first, weights, count } = weights(position, recording.steps(self.settings));
+        let position =
+            (-Seeded::variable(numbers.delay, 0) + time) / Seeded::from(self.steps.settings.time_step);
+        let Weights { first, weights, count } = weights(position, motion.len() - 1);
         let offset = numbers.offsets[channel];
+        let of_model = self.model.parameters().len();
         let mut rows = Rows {
             residuals: DVector::from_fn(dimension, |k, _| offset[k] * weight),
             by_start: DMatrix::zeros(dimension, motion[first].by_start.ncols()),
-            by_model: DMatrix::zeros(dimension, self.model.parameters().len()),
-            by_sensors: DMatrix::zeros(dimension, sensors.len()),
+            by_parameters: DMatrix::zeros(dimension, of_model + sensors.len()),
         };
         let mut by_delay = [0.0; 3];
         let of_pose = rates.iter().any(|rates| rates.pose.is_some());
@@ -201,7 +187,7 @@ impl<'a> LinearReadings<'a> {
                 let deviation = readings[index].deviation(&lifted);
                 for (k, deviation) in deviation[..dimension].iter().enumerate() {
                     for (&column, slope) in columns.iter().zip(deviation.eps) {
-                        rows.by_model[(k, column)] += part.re * weight * slope;
+                        rows.by_parameters[(k, column)] += part.re * weight * slope;
                     }
                 }
             }
@@ -219,18 +205,20 @@ impl<'a> LinearReadings<'a> {
                     }
                 }
                 rows.by_start.gemm(part.re * weight, &slopes, &at.by_start, 1.0);
-                rows.by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
+                let mut by_model = rows.by_parameters.columns_mut(0, of_model);
+                by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
             }
-            self.add_drive(&mut rows.by_model, index, moment, part.re * weight);
+            self.add_drive(&mut rows.by_parameters, index, moment, part.re * weight);
         }
         for (column, own) in rates.iter().enumerate() {
             for k in 0..dimension {
                 let by_own_pose = own.pose.map_or(0.0, |number| by_pose[k][number]);
-                rows.by_sensors[(k, column)] = own.delay * by_delay[k] + own.offset[k] * weight + by_own_pose;
+                rows.by_parameters[(k, of_model + column)] =
+                    own.delay * by_delay[k] + own.offset[k] * weight + by_own_pose;
             }
         }
-        let Rows { residuals, by_start, by_model, by_sensors } = &mut rows;
-        loss.reduce_linear(residuals, [by_start, by_model, by_sensors]);
+        let Rows { residuals, by_start, by_parameters } = &mut rows;
+        loss.reduce_linear(residuals, [by_start, by_parameters]);
         rows
     }
 
@@ -239,7 +227,7 @@ impl<'a> LinearReadings<'a> {
         let [Quantity::ActuatorForce { actuator, coordinate }] = self.quantities[index][..] else { return };
         let own = &self.model.model().actuators[actuator];
         let at = own.coordinates()[coordinate];
-        let command: f64 = self.recording.commands_at(moment, self.settings)[actuator];
+        let command: f64 = commands_at(moment, &self.steps)[actuator];
         let joints = &self.motion[moment].state.joints;
         let slopes = own.law(&at, command).number_slopes(JointLaw::force, joints.q[at.q], joints.v[at.v]);
         for (column, parameter) in self.model.parameters().iter().enumerate() {

@@ -5,10 +5,11 @@ use crate::geometry::Shape;
 use crate::multibody::{
     Body, BodyGeometry, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial, NoForces,
 };
-use crate::optimize::error::ProblemError;
+use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::deviations::StartDeviations;
-use crate::optimize::identification::{Identification, Loss, Measurement};
+use crate::optimize::identification::recorded_states::state_of;
+use crate::optimize::identification::{Identification, Measurement, StandardDeviations, TimeWindow};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::{Estimate, Identifiability};
@@ -74,13 +75,14 @@ fn recording(noise: f64) -> Recording {
 
 fn recording_with(noise: f64, settings: &SimulationSettings) -> Recording {
     let model = model(None);
-    let (mut workspace, mut steps) = (StepWorkspace::default(), Steps::new(settings, &Pad, None));
+    let (mut workspace, mut steps) =
+        (StepWorkspace::default(), Steps { settings, commands: &[], held: None });
     let mut states = vec![start()];
     for k in 1..=40 {
         let last = states[k - 1];
         let time = start().time + 0.01 * k as f64;
         let span = last.time..time;
-        let next = steps.advance(&model, state_of(&last), span, &mut workspace, &mut Vec::new());
+        let next = steps.advance((&model, &Pad), state_of(&last), span, &mut workspace, &mut Vec::new());
         let body = next.unwrap().bodies[0];
         states.push(RecordedState {
             time,
@@ -243,13 +245,15 @@ fn windows_share_their_ends_and_cover_every_recorded_time() {
         let window = TimeWindow { from, until, horizon, ..Default::default() };
         RecordedMotion::new(&model, "block", recording(0.0), &sigma(), &window)
     };
+    let windows =
+        |horizon, from, until| motion(horizon, from, until).unwrap().states().unwrap().windows.clone();
     let all = (f64::NEG_INFINITY, f64::INFINITY);
-    assert_eq!(motion(f64::INFINITY, all.0, all.1).unwrap().windows, std::slice::from_ref(&(0..41)));
-    assert_eq!(motion(0.2, all.0, all.1).unwrap().windows, [0..21, 20..41]);
-    assert_eq!(motion(0.15, all.0, all.1).unwrap().windows, [0..16, 15..31, 30..41]);
+    assert_eq!(windows(f64::INFINITY, all.0, all.1), std::slice::from_ref(&(0..41)));
+    assert_eq!(windows(0.2, all.0, all.1), [0..21, 20..41]);
+    assert_eq!(windows(0.15, all.0, all.1), [0..16, 15..31, 30..41]);
     // A horizon shorter than the recorded interval still reaches the next recorded time.
     assert_eq!(motion(1e-4, all.0, all.1).unwrap().windows(), 40);
-    assert_eq!(motion(0.05, 0.295, 0.365).unwrap().windows, [5..11, 10..12]);
+    assert_eq!(windows(0.05, 0.295, 0.365), [5..11, 10..12]);
     let refused = |r: Result<RecordedMotion, ProblemError>| r.unwrap_err().to_string();
     assert!(refused(motion(0.1, 5.0, 6.0)).contains("fewer than two recorded times"));
     assert!(refused(motion(0.0, 0.0, 1.0)).contains("`horizon` is 0"));
