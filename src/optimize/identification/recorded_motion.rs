@@ -14,12 +14,14 @@ use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::phase::Phase;
 use super::recorded_states::RecordedStates;
 use super::sensors::{RecordedChannels, SensorParameter};
-use super::window_motion::{Sensitive, Steps, TapedSteps, counted_from};
+use super::window_motion::{Sensitive, Steps, counted_from};
 use super::{Loss, MeasurementError, Prediction, check_residuals, stacked};
 use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
-use crate::rollout::{Command, Motion, MotionWarning, Rollout, SimulationError, SimulationSettings};
+use crate::rollout::{
+    Command, LinearSteps, Motion, MotionWarning, Rollout, SimulationError, SimulationSettings,
+};
 use crate::scalar::Scalar;
 use crate::step::{StepWorkspace, Substep};
 
@@ -244,7 +246,7 @@ impl RecordedMotion {
         let count = at.model.parameters().len();
         let (times, steps) = (self.times(window, at.settings), self.steps(window, at.settings, held));
         let mut motion = vec![Sensitive::start(at.model.model(), start, &self.estimated, count)];
-        let (mut left, mut memory) = (steps, TapedSteps::default());
+        let (mut left, mut memory) = (steps, LinearSteps::default());
         for (pair, k) in times.windows(2).zip(0..) {
             let (mut next, span) = (Sensitive::clone(&motion[k]), pair[0]..pair[1]);
             left.advance_linearized((at.model, at.applied), &mut next, span, &mut memory)

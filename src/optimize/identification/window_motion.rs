@@ -8,11 +8,10 @@ use nalgebra::DMatrix;
 
 use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
 use crate::rollout::{
-    Command, ControlSignal, SimulationError, SimulationSettings, StepTime, checked_step, checked_step_taped,
-    not_differentiated,
+    Command, ControlSignal, LinearSteps, SimulationError, SimulationSettings, StepTime, checked_step,
 };
 use crate::scalar::Scalar;
-use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Substep, Tape};
+use crate::step::{StepProblem, StepWorkspace, Substep};
 
 /// How steps are taken between the times at which a motion is looked at.
 #[derive(Clone, Copy)]
@@ -118,14 +117,6 @@ impl Sensitive {
     }
 }
 
-/// The memory of linearized steps.
-#[derive(Default)]
-pub(super) struct TapedSteps {
-    workspace: StepWorkspace,
-    tape: Tape,
-    derivatives: DerivativeWorkspace,
-}
-
 impl Steps<'_> {
     /// Carries a state with its derivatives to the end of a span of time.
     pub fn advance_linearized(
@@ -133,10 +124,9 @@ impl Steps<'_> {
         (model, applied): (&DifferentiatedModel<'_>, &dyn ForcesIn<f64>),
         at: &mut Sensitive,
         span: Range<f64>,
-        memory: &mut TapedSteps,
+        memory: &mut LinearSteps,
     ) -> Result<(), SimulationError> {
         let integrator = self.settings.integrator;
-        let TapedSteps { workspace, tape, derivatives } = memory;
         for step in self.in_span(&span)? {
             let (substeps, control) = (self.next_held(), self.control(step));
             let problem = StepProblem {
@@ -148,10 +138,7 @@ impl Steps<'_> {
                 control: &control,
                 substeps,
             };
-            let after = checked_step_taped(integrator, &problem, step.number, model, workspace, tape)?;
-            let jacobian = tape
-                .jacobian(model, applied, derivatives)
-                .map_err(|error| not_differentiated(model.model(), step, error))?;
+            let (after, jacobian) = memory.take(integrator, &problem, step.number, model)?;
             at.by_start = &jacobian.by_state * &at.by_start;
             at.by_parameters = &jacobian.by_state * &at.by_parameters + &jacobian.by_parameters;
             at.state = after;
