@@ -268,11 +268,11 @@ impl RecordedChannels {
         motion: &[Sensitive],
         steps: Steps<'_>,
     ) -> Result<Vec<Rows>, ProblemError> {
-        let mut linear = LinearReadings::new(self, at.model, motion, steps, at.applied)?;
+        let mut linear = LinearReadings::new(self, at.model, motion, &at.sensors, (steps, at.applied))?;
         let mut all = Vec::new();
         for (index, channel) in self.channels.iter().enumerate() {
             for ((time, measured), line) in channel.times.iter().zip(&channel.measured).zip(&channel.lines) {
-                let rows = linear.rows(index, *time, measured, &at.sensors);
+                let rows = linear.rows(index, *time, measured);
                 check_residuals(rows.residuals.as_slice(), name, Some(*line))?;
                 all.push(rows);
             }
