@@ -3,10 +3,9 @@
 use nalgebra::Vector3;
 
 use super::nearness::Nearness;
-use super::recorded_states::{RecordedStates, state_of};
+use super::recorded_states::RecordedStates;
 use super::{Identification, Measurement, RecordedMotion, place};
-use crate::multibody::{AppliedForces, Model, PairWorkspace, State};
-use crate::optimize::data::RecordedState;
+use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
 
@@ -30,16 +29,16 @@ pub struct DeepStart {
 }
 
 /// How far the body must be moved until nothing touches, along the contact force or upwards, whichever is less.
-fn depth(model: &Model, recorded: &RecordedState, largest: f64) -> Option<f64> {
+fn depth(model: &Model, body: BodyState, largest: f64) -> Option<f64> {
     let mut nearness = Nearness::new(model, 0.0);
     let mut touches = |shift: Vector3<f64>| {
-        nearness.is_found(&state_of(&RecordedState { position: recorded.position + shift, ..*recorded }))
+        nearness.is_found(&State::of_bodies(vec![BodyState { position: body.position + shift, ..body }]))
     };
     if !touches(Vector3::zeros()) {
         return Some(0.0);
     }
     let mut frames = Vec::new();
-    model.body_frames(&state_of(recorded), &mut frames);
+    model.body_frames(&State::of_bodies(vec![body]), &mut frames);
     let contact = model.body_pair_contact(&frames, &model.pairs, &mut PairWorkspace::default());
     let force = contact.wrench_on_a.translational;
     let directions = [force, -force, -model.gravity()].into_iter().filter_map(|v| v.try_normalize(0.0));
@@ -72,7 +71,7 @@ impl RecordedStates {
         if !(size > 0.0 && largest.is_finite()) {
             return None;
         }
-        let depth = depth(model, first, largest);
+        let depth = depth(model, first.body, largest);
         if depth.is_some_and(|depth| depth < DEEP * size) {
             return None;
         }

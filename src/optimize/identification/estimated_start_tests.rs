@@ -17,10 +17,10 @@ fn noisy_recording(seed: u64) -> Recording {
     let (mut recording, mut next) = (recording(0.0), normal(seed));
     for state in &mut recording.states {
         let mut vector = |sigma: f64| Vector3::from_fn(|_, _| sigma * next());
-        state.position += vector(1e-3);
-        state.orientation = state.orientation.rotated_by(&vector(5e-3));
-        state.linear_velocity += vector(0.02);
-        state.angular_velocity += vector(0.02);
+        state.body.position += vector(1e-3);
+        state.body.orientation = state.body.orientation.rotated_by(&vector(5e-3));
+        state.body.velocity.translational += vector(0.02);
+        state.body.velocity.rotational += vector(0.02);
     }
     recording
 }
@@ -208,10 +208,10 @@ fn wrong_samples_move_no_parameter_by_a_standard_error_where_the_loss_says_so() 
             let corrupted = recording.states.iter_mut().skip(seed as usize).step_by(20);
             for state in corrupted.filter(|_| is_corrupted) {
                 let mut vector = |size: f64| Vector3::from_fn(|_, _| size * next());
-                state.position += vector(0.05);
-                state.orientation = state.orientation.rotated_by(&vector(0.3));
-                state.linear_velocity += vector(1.0);
-                state.angular_velocity += vector(3.0);
+                state.body.position += vector(0.05);
+                state.body.orientation = state.body.orientation.rotated_by(&vector(0.3));
+                state.body.velocity.translational += vector(1.0);
+                state.body.velocity.rotational += vector(3.0);
             }
             Measurement::Motion(noisy_motion(&model, recording, f64::INFINITY, &sigma))
         };

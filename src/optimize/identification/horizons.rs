@@ -53,8 +53,7 @@ pub struct HorizonError {
 
 /// The state of a model with one free body in a recorded pose, at rest.
 fn posed(recorded: &RecordedState) -> State {
-    let RecordedState { orientation, position, .. } = *recorded;
-    State::of_bodies(vec![BodyState { orientation, position, velocity: SpatialVelocity::zero() }])
+    State::of_bodies(vec![BodyState { velocity: SpatialVelocity::zero(), ..recorded.body }])
 }
 
 /// The recorded time that predictions start from.

@@ -3,7 +3,7 @@ use crate::contact::{Collider, ContactModel, ContactSettings, Material};
 use crate::field::{PressureField, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::{
-    Body, BodyGeometry, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial, NoForces,
+    Body, BodyGeometry, BodyState, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial, NoForces,
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::fit::{FitSettings, Method, fit};
@@ -58,14 +58,12 @@ fn model(other: Option<Body>) -> Model {
 }
 
 fn start() -> RecordedState {
-    RecordedState {
-        time: 0.25,
+    let body = BodyState {
         position: Vector3::new(0.1, -0.2, 0.12),
         orientation: Quaternion::from_wxyz(0.9, 0.1, -0.3, 0.2),
-        linear_velocity: Vector3::new(0.3, 0.1, -0.5),
-        angular_velocity: Vector3::new(1.0, -2.0, 0.7),
-        line: None,
-    }
+        velocity: SpatialVelocity::new(Vector3::new(1.0, -2.0, 0.7), Vector3::new(0.3, 0.1, -0.5)),
+    };
+    RecordedState { time: 0.25, body, line: None }
 }
 
 /// What the model does from the start, every 10 ms for 0.4 s (through an impact), with noise.
@@ -83,20 +81,13 @@ fn recording_with(noise: f64, settings: &SimulationSettings) -> Recording {
         let time = start().time + 0.01 * k as f64;
         let span = last.time..time;
         let next = steps.advance((&model, &Pad), state_of(&last), span, &mut workspace, &mut Vec::new());
-        let body = next.unwrap().bodies[0];
-        states.push(RecordedState {
-            time,
-            position: body.position,
-            orientation: body.orientation,
-            linear_velocity: body.velocity.translational,
-            angular_velocity: body.velocity.rotational,
-            line: None,
-        });
+        states.push(RecordedState { time, body: next.unwrap().bodies[0], line: None });
     }
     for (k, state) in states.iter_mut().enumerate().skip(1) {
         let wave = |phase: f64| noise * (5.3 * (k * k) as f64 + 2.1 * phase).sin();
-        state.position += Vector3::new(wave(0.0), wave(1.0), wave(2.0));
-        state.orientation = state.orientation.rotated_by(&Vector3::new(wave(3.0), wave(4.0), wave(5.0)));
+        state.body.position += Vector3::new(wave(0.0), wave(1.0), wave(2.0));
+        state.body.orientation =
+            state.body.orientation.rotated_by(&Vector3::new(wave(3.0), wave(4.0), wave(5.0)));
     }
     Recording { name: "made up".into(), states }
 }
@@ -348,22 +339,16 @@ fn recordings_of_bodies_with_bristles_are_fitted() {
     let bodies = vec![block, floor];
     let model = ModelBuilder { bodies, materials, contact, ..Default::default() }.build().unwrap();
     let mut first = start();
-    (first.position, first.orientation) = (Vector3::new(0.0, 0.0, 0.0495), Quaternion::identity());
-    (first.linear_velocity, first.angular_velocity) = (Vector3::new(0.4, 0.0, 0.0), Vector3::zeros());
+    (first.body.position, first.body.orientation) = (Vector3::new(0.0, 0.0, 0.0495), Quaternion::identity());
+    first.body.velocity = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.4, 0.0, 0.0));
     let integrator = Integrator::velocity_level(ContactModel::Lagged);
     let settings = SimulationSettings { integrator, time_step: 1e-3 };
     let initial = state_of(&first);
     let motion = Rollout::new(&model, &initial, settings, 0.1).simulate().unwrap();
-    let recorded = |(k, state): (usize, &State)| {
-        let body = state.bodies[0];
-        RecordedState {
-            time: first.time + 1e-3 * k as f64,
-            position: body.position,
-            orientation: body.orientation,
-            linear_velocity: body.velocity.translational,
-            angular_velocity: body.velocity.rotational,
-            line: None,
-        }
+    let recorded = |(k, state): (usize, &State)| RecordedState {
+        time: first.time + 1e-3 * k as f64,
+        body: state.bodies[0],
+        line: None,
     };
     let states: Vec<_> = motion.states.iter().enumerate().step_by(10).map(recorded).collect();
     let recording = Recording { name: "made up".into(), states };

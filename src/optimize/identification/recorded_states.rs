@@ -16,7 +16,6 @@ use crate::multibody::{BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::{LARGEST_GAP, ProblemError};
 use crate::scalar::{DualArray, Scalar};
-use crate::spatial::SpatialVelocity;
 
 /// The recorded states of a free body.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,9 +39,7 @@ const FEWEST_EASED: usize = 10;
 
 /// The recorded state as a state of the model.
 pub(super) fn state_of(recorded: &RecordedState) -> State {
-    let velocity = SpatialVelocity::new(recorded.angular_velocity, recorded.linear_velocity);
-    let body = BodyState { orientation: recorded.orientation, position: recorded.position, velocity };
-    State::of_bodies(vec![body])
+    State::of_bodies(vec![recorded.body])
 }
 
 /// The part of a state that recordings have: bristles are not recorded.
@@ -208,7 +205,7 @@ impl RecordedStates {
 
     /// The recorded states that are compared, and the simulated ones.
     pub fn prediction(&self, name: String, deviations: &[Vec<f64>]) -> Prediction {
-        let recorded: Vec<BodyState> = self.compared().map(|state| state_of(state).bodies[0]).collect();
+        let recorded: Vec<BodyState> = self.compared().map(|state| state.body).collect();
         let simulated =
             recorded.iter().zip(deviations).map(|(state, tangent)| state.moved(tangent)).collect();
         let times = self.compared().map(|state| state.time).collect();
