@@ -287,12 +287,12 @@ impl<A: AppliedForces> Identification<A> {
     }
 
     /// A model with values of parameters as motions are compared with it.
-    fn trial<'s, M, T: Copy>(
+    fn trial<'s, M, T: Scalar>(
         &'s self,
         model: &'s M,
         parameters: &[T],
         settings: &'s SimulationSettings,
-    ) -> Trial<'s, M, T, A> {
+    ) -> Trial<'s, M, T> {
         Trial { model, sensors: self.targets.of_sensors(parameters), settings, applied: &self.applied }
     }
 

@@ -16,7 +16,7 @@ use super::recorded_states::RecordedStates;
 use super::sensors::{RecordedChannels, SensorParameter};
 use super::window_motion::{Sensitive, Steps, counted_from};
 use super::{Loss, MeasurementError, Prediction, check_residuals, stacked};
-use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
 use crate::rollout::{
@@ -56,14 +56,17 @@ pub(super) enum Compared {
 }
 
 /// A model with values of all that a fit varies, and how its motions are simulated.
-pub(super) struct Trial<'a, M, T, A> {
+pub(super) struct Trial<'a, M = Model, T = f64> {
     pub model: &'a M,
     /// The numbers of sensors that are varied.
     pub sensors: Vec<(&'a SensorParameter, T)>,
     pub settings: &'a SimulationSettings,
     /// Forces on the free bodies.
-    pub applied: &'a A,
+    pub applied: &'a dyn ForcesIn<T>,
 }
+
+/// What a comparison gives, or why there is none.
+type Outcome<T> = Result<T, ProblemError>;
 
 /// For each window of a recording the substeps of each of its steps.
 pub(super) type WindowSubsteps<'a> = &'a [Vec<Vec<Substep>>];
@@ -159,13 +162,13 @@ impl RecordedMotion {
 
     /// The states at the times of a window. The substeps of its steps are added to `taken`, of those whose error is
     /// controlled and whose substeps are not held.
-    pub(super) fn moments<T: Scalar, A: AppliedForces>(
+    pub(super) fn moments<T: Scalar>(
         &self,
-        at: &Trial<'_, Model<T>, T, A>,
+        at: &Trial<'_, Model<T>, T>,
         (window, start): (usize, &State),
         mut steps: Steps<'_>,
         taken: &mut Vec<Vec<Substep>>,
-    ) -> Result<Vec<State<T>>, ProblemError> {
+    ) -> Outcome<Vec<State<T>>> {
         let times = self.times(window, at.settings);
         let mut workspace = StepWorkspace::default();
         let mut moments = vec![State::<T>::lift(start)];
@@ -179,12 +182,12 @@ impl RecordedMotion {
 
     /// For each sample the numbers that the model says less those that were recorded, from states at the starts of windows;
     /// with the substeps of each window where they are held.
-    pub(super) fn deviations<T: Scalar, A: AppliedForces>(
+    pub(super) fn deviations<T: Scalar>(
         &self,
-        at: &Trial<'_, Model<T>, T, A>,
+        at: &Trial<'_, Model<T>, T>,
         starts: &[State],
         held: Option<WindowSubsteps<'_>>,
-    ) -> Result<Vec<Vec<T>>, ProblemError> {
+    ) -> Outcome<Vec<Vec<T>>> {
         let of_window = |(window, start): (usize, &State)| {
             let steps = self.steps(window, at.settings, held);
             let moments = self.moments(at, (window, start), steps, &mut Vec::new())?;
@@ -194,7 +197,7 @@ impl RecordedMotion {
             })
         };
         let windows = in_parallel(starts.iter().enumerate(), of_window).into_iter();
-        Ok(windows.collect::<Result<Vec<Vec<Vec<T>>>, ProblemError>>()?.concat())
+        Ok(windows.collect::<Outcome<Vec<Vec<Vec<T>>>>>()?.concat())
     }
 
     /// How each sample counts.
@@ -206,12 +209,12 @@ impl RecordedMotion {
     }
 
     /// Differences over standard deviations, those compared.
-    pub(super) fn residuals<T: Scalar, A: AppliedForces>(
+    pub(super) fn residuals<T: Scalar>(
         &self,
-        at: &Trial<'_, Model<T>, T, A>,
+        at: &Trial<'_, Model<T>, T>,
         starts: &[State],
         held: Option<WindowSubsteps<'_>>,
-    ) -> Result<Vec<T>, ProblemError> {
+    ) -> Outcome<Vec<T>> {
         let mut residuals = Vec::new();
         for (deviation, sample) in self.deviations(at, starts, held)?.into_iter().zip(self.samples()) {
             let first = residuals.len();
@@ -222,11 +225,7 @@ impl RecordedMotion {
     }
 
     /// The substeps of each step of each window.
-    pub(super) fn substeps<A: AppliedForces>(
-        &self,
-        at: &Trial<'_, Model, f64, A>,
-        starts: &[State],
-    ) -> Result<Vec<Vec<Vec<Substep>>>, ProblemError> {
+    pub(super) fn substeps(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<Vec<Vec<Vec<Substep>>>> {
         let of_window = |(window, start): (usize, &State)| {
             let mut taken = Vec::new();
             self.moments(at, (window, start), self.steps(window, at.settings, None), &mut taken)?;
@@ -237,12 +236,12 @@ impl RecordedMotion {
 
     /// The residuals of one window from a state at its start, with their derivatives; those of the start itself
     /// first, where it is estimated.
-    fn system<A: AppliedForces>(
+    fn system(
         &self,
-        at: &Trial<'_, DifferentiatedModel<'_>, f64, A>,
+        at: &Trial<'_, DifferentiatedModel<'_>>,
         (window, start): (usize, &State),
         held: Option<WindowSubsteps<'_>>,
-    ) -> Result<WindowSystem, ProblemError> {
+    ) -> Outcome<WindowSystem> {
         let count = at.model.parameters().len();
         let (times, steps) = (self.times(window, at.settings), self.steps(window, at.settings, held));
         let mut motion = vec![Sensitive::start(at.model.model(), start, &self.estimated, count)];
@@ -276,13 +275,13 @@ impl RecordedMotion {
 
     /// The windows' systems at the given starts, or with `search`, where starts are estimated, at those that explain
     /// the measurements best, which are looked for from the given ones and replace them.
-    pub(super) fn systems<A: AppliedForces>(
+    pub(super) fn systems(
         &self,
-        at: &Trial<'_, DifferentiatedModel<'_>, f64, A>,
+        at: &Trial<'_, DifferentiatedModel<'_>>,
         starts: &mut [State],
         search: bool,
         held: Option<WindowSubsteps<'_>>,
-    ) -> Result<Vec<WindowSystem>, ProblemError> {
+    ) -> Outcome<Vec<WindowSystem>> {
         let of_window = |(window, start): (usize, &mut State)| {
             let evaluate = |from: &State| self.system(at, (window, from), held);
             if !(search && self.estimates_starts()) {
@@ -296,22 +295,14 @@ impl RecordedMotion {
     }
 
     /// For each channel of sensors the phase of contact at each of its samples.
-    pub(super) fn phases<A: AppliedForces>(
-        &self,
-        at: &Trial<'_, Model, f64, A>,
-        starts: &[State],
-    ) -> Result<Vec<Vec<Phase>>, ProblemError> {
+    pub(super) fn phases(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<Vec<Vec<Phase>>> {
         let Some((channels, start)) = self.channels().zip(starts.first()) else { return Ok(Vec::new()) };
         let moments = self.moments(at, (0, start), self.steps(0, at.settings, None), &mut Vec::new())?;
         Ok(channels.phases(at, &moments))
     }
 
     /// The warnings of the simulated windows.
-    pub(super) fn warnings<A: AppliedForces>(
-        &self,
-        at: &Trial<'_, Model, f64, A>,
-        starts: &[State],
-    ) -> Result<Vec<MotionWarning>, ProblemError> {
+    pub(super) fn warnings(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<Vec<MotionWarning>> {
         let mut warnings = Vec::new();
         for (Window { times, .. }, start) in self.windows.iter().zip(starts) {
             let (Some(first), Some(last)) = (times.first(), times.last()) else { continue };
@@ -325,11 +316,7 @@ impl RecordedMotion {
     }
 
     /// What was recorded, and what the model says in its place.
-    pub(super) fn prediction<A: AppliedForces>(
-        &self,
-        at: &Trial<'_, Model, f64, A>,
-        starts: &[State],
-    ) -> Result<Prediction, ProblemError> {
+    pub(super) fn prediction(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<Prediction> {
         let (name, deviations) = (self.name.clone(), self.deviations(at, starts, None)?);
         Ok(match &self.compared {
             Compared::States(states) => states.prediction(name, &deviations),
@@ -340,11 +327,7 @@ impl RecordedMotion {
     }
 
     /// Root mean squares of the differences.
-    pub(super) fn error<A: AppliedForces>(
-        &self,
-        at: &Trial<'_, Model, f64, A>,
-        starts: &[State],
-    ) -> Result<MeasurementError, ProblemError> {
+    pub(super) fn error(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<MeasurementError> {
         let (name, deviations) = (self.name.clone(), self.deviations(at, starts, None)?);
         match &self.compared {
             Compared::States(states) => states.error(name, &deviations),

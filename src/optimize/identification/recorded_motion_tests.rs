@@ -3,7 +3,8 @@ use crate::contact::{Collider, ContactModel, ContactSettings, Material};
 use crate::field::{PressureField, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::{
-    Body, BodyGeometry, BodyState, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial, NoForces,
+    AppliedForces, Body, BodyGeometry, BodyState, Forces, MassProperties, MassSource, ModelBuilder,
+    NamedMaterial, NoForces,
 };
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::fit::{FitSettings, Method, fit};

@@ -34,7 +34,7 @@ use super::deviations::StateDeviations;
 use super::phase::{Phase, Phases};
 use super::recorded_motion::{Compared, RecordedMotion, Rows, Sample, Trial, Window};
 use super::window_motion::{Sensitive, Steps};
-use crate::multibody::{AppliedForces, DifferentiatedModel, ForcesIn, Model, State};
+use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
 use crate::rollout::{Command, Moment, Quantity, Reader, SimulationError, SimulationSettings};
@@ -197,9 +197,9 @@ impl RecordedChannels {
 
     /// For each sample of each channel what the model says less what was measured, where the states after each step, the
     /// first one included, are these.
-    pub fn deviations<T: Scalar, A: AppliedForces>(
+    pub fn deviations<T: Scalar>(
         &self,
-        at: &Trial<'_, Model<T>, T, A>,
+        at: &Trial<'_, Model<T>, T>,
         moments: &[State<T>],
         steps: &Steps<'_>,
     ) -> Vec<Vec<T>> {
@@ -261,14 +261,15 @@ impl RecordedChannels {
     }
 
     /// The residuals of the samples of a motion.
-    pub fn rows<A: AppliedForces>(
+    pub fn rows(
         &self,
         name: &str,
-        at: &Trial<'_, DifferentiatedModel<'_>, f64, A>,
+        at: &Trial<'_, DifferentiatedModel<'_>>,
         motion: &[Sensitive],
         steps: Steps<'_>,
     ) -> Result<Vec<Rows>, ProblemError> {
-        let mut linear = LinearReadings::new(self, at.model, motion, &at.sensors, (steps, at.applied))?;
+        let mut linear =
+            LinearReadings::new(self, at.model, motion, &at.sensors, (steps, at.applied.differentiable()))?;
         let mut all = Vec::new();
         for (index, channel) in self.channels.iter().enumerate() {
             for ((time, measured), line) in channel.times.iter().zip(&channel.measured).zip(&channel.lines) {
@@ -282,7 +283,7 @@ impl RecordedChannels {
 
     /// For each channel the phase of contact at each of its samples: of the contacts of its body, or of all where it is of
     /// a joint or an actuator. The states after each step, the first one included, are these.
-    pub fn phases<A>(&self, at: &Trial<'_, Model, f64, A>, moments: &[State]) -> Vec<Vec<Phase>> {
+    pub fn phases(&self, at: &Trial<'_>, moments: &[State]) -> Vec<Vec<Phase>> {
         let numbers = sensor_numbers(&self.sensors, &at.sensors);
         let mut of_bodies: BTreeMap<Option<usize>, Vec<Phase>> = BTreeMap::new();
         let of_channel = |channel: &Recorded| {
