@@ -92,11 +92,6 @@ impl QuantityKind {
         matches!(self, Self::ContactForce | Self::ContactTorque | Self::GripForce | Self::ContactArea)
     }
 
-    /// Whether it depends on numbers of the model in a given state.
-    pub(super) fn is_of_numbers(self) -> bool {
-        self.is_of_contact() || self == Self::ActuatorForce
-    }
-
     /// Whether it has one value for steps and one for states.
     pub(super) fn is_of_step_or_state(self) -> bool {
         matches!(self, Self::ContactForce | Self::ContactTorque)

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use nalgebra::{DMatrix, DVector};
 
 use super::interpolation::{Weights, weights};
+use super::kind::QuantityKind;
 use super::reading::Reading;
 use super::settings::{SensorNumbers, SensorParameter, sensor_numbers};
 use super::{Recorded, RecordedChannels, commands_at, problem};
@@ -194,13 +195,18 @@ impl<'a> LinearReadings<'a> {
                     }
                 }
             }
-            for Part { columns, readings } in by_model.iter().filter(|_| kind.is_of_numbers()) {
-                let deviation = readings[index].deviation(&lifted);
-                for (k, deviation) in deviation[..dimension].iter().enumerate() {
-                    for (&column, slope) in columns.iter().zip(deviation.eps) {
-                        rows.by_parameters[(k, column)] += part.re * weight * slope;
+            let add_direct = |by_parameters: &mut DMatrix<f64>| {
+                for Part { columns, readings } in by_model {
+                    let deviation = readings[index].deviation(&lifted);
+                    for (k, deviation) in deviation[..dimension].iter().enumerate() {
+                        for (&column, slope) in columns.iter().zip(deviation.eps) {
+                            by_parameters[(k, column)] += part.re * weight * slope;
+                        }
                     }
                 }
+            };
+            if kind.is_of_contact() {
+                add_direct(&mut rows.by_parameters);
             }
             let before = (moment.saturating_sub(1), by_before);
             for (moment, parts) in
@@ -218,6 +224,9 @@ impl<'a> LinearReadings<'a> {
                 rows.by_start.gemm(part.re * weight, &slopes, &at.by_start, 1.0);
                 let mut by_model = rows.by_parameters.columns_mut(0, of_model);
                 by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
+            }
+            if kind == QuantityKind::ActuatorForce {
+                add_direct(&mut rows.by_parameters);
             }
         }
         let Rows { residuals, by_start, by_parameters } = &mut rows;
