@@ -135,10 +135,11 @@ fn recording(
         let mut noise = |sigma: f64| Vector3::from_fn(|_, _| sigma * normal(random));
         states.push(RecordedState {
             time: *time,
-            position: body.position + noise(sigma[0]),
-            orientation: body.orientation.rotated_by(&noise(sigma[1])),
-            linear_velocity: body.velocity.translational,
-            angular_velocity: body.velocity.rotational,
+            body: BodyState {
+                position: body.position + noise(sigma[0]),
+                orientation: body.orientation.rotated_by(&noise(sigma[1])),
+                ..body
+            },
             line: None,
         });
     }

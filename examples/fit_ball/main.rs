@@ -130,12 +130,9 @@ fn fitted(
 /// A state of the ball as it is recorded.
 fn measured(ball: &BodyState, time: f64, random: &mut ChaCha8Rng) -> RecordedState {
     let mut noise = |deviation: f64| Vector3::from_fn(|_, _| deviation * normal::normal(random));
-    RecordedState {
-        time,
-        position: ball.position + noise(NOISE[0]),
-        orientation: ball.orientation.rotated_by(&noise(NOISE[1])),
-        linear_velocity: ball.velocity.translational + noise(NOISE[2]),
-        angular_velocity: ball.velocity.rotational + noise(NOISE[3]),
-        line: None,
-    }
+    let (position, orientation) =
+        (ball.position + noise(NOISE[0]), ball.orientation.rotated_by(&noise(NOISE[1])));
+    let linear = ball.velocity.translational + noise(NOISE[2]);
+    let velocity = SpatialVelocity::new(ball.velocity.rotational + noise(NOISE[3]), linear);
+    RecordedState { time, body: BodyState { position, orientation, velocity }, line: None }
 }

@@ -149,11 +149,9 @@ fn problem<'s>(
     step: usize,
     state: &'s State,
 ) -> StepProblem<'s> {
-    let Rollout { model, applied, .. } = *rollout;
-    let StepTime { time, dt: time_step, .. } = schedule[step];
+    let own = rollout.problem(schedule[step], state, controls.row(step));
     let known = known.get(step).and_then(Option::as_deref);
-    let substeps = rollout.substeps.and_then(|all| all.get(step)).map(Vec::as_slice).or(known);
-    StepProblem { model, state, time, time_step, applied, control: controls.row(step), substeps }
+    StepProblem { substeps: own.substeps.or(known), ..own }
 }
 
 /// A sweep backward over the steps of a rollout.
@@ -286,16 +284,8 @@ impl<'a> Sweep<'a> {
     /// Starts the sweep at the end.
     fn end(&mut self, state: &State) {
         let (step, time) = (self.schedule.len(), self.rollout.until);
-        let moment = Moment {
-            step,
-            time,
-            dt: 0.0,
-            model: self.rollout.model,
-            state,
-            control: &[],
-            contacts: &self.contacts,
-            step_end: None,
-        };
+        let at = Moment::instant(self.rollout.model, state, &[], &self.contacts);
+        let moment = Moment { step, time, ..at };
         let parameters = &mut self.by_model.direct[..];
         let state = &mut self.by_state[..];
         let mut by = MomentGradient { state, step_end: &mut [], control: &mut [], parameters };

@@ -4,7 +4,9 @@ use super::error::SimulationError;
 use super::schedule::StepTime;
 use crate::multibody::{DifferentiatedModel, Model, State};
 use crate::scalar::Scalar;
-use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Tape};
+use crate::step::{
+    DerivativeWorkspace, Integrator, StepError, StepJacobian, StepProblem, StepWorkspace, Tape,
+};
 
 /// The failure of a step, with the time and the bodies that it concerns.
 pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: StepError) -> SimulationError {
@@ -14,10 +16,10 @@ pub(crate) fn step_failed<T: Scalar>(model: &Model<T>, at: StepTime, source: Ste
 }
 
 /// The failure of a step's derivative.
-pub(crate) fn not_differentiated(model: &Model, at: StepTime, error: StepError) -> SimulationError {
+fn not_differentiated(step: &StepProblem<'_>, number: usize, error: StepError) -> SimulationError {
     match error {
         StepError::Parameter(source) => SimulationError::Parameter(source),
-        source => step_failed(model, at, source),
+        source => failed(step, number, source),
     }
 }
 
@@ -60,6 +62,51 @@ pub(crate) fn checked_step_taped(
     log_step(integrator, step, number, workspace);
     check_finite(step, number, &after)?;
     Ok(after)
+}
+
+/// The memory of steps that are differentiated.
+#[derive(Default)]
+pub(crate) struct LinearSteps {
+    steps: StepWorkspace,
+    tape: Tape,
+    derivatives: DerivativeWorkspace,
+}
+
+impl LinearSteps {
+    /// A step of a simulation, number `number`, with its Jacobian.
+    pub fn take(
+        &mut self,
+        integrator: Integrator,
+        step: &StepProblem<'_>,
+        number: usize,
+        model: &DifferentiatedModel<'_>,
+    ) -> Result<(State, StepJacobian), SimulationError> {
+        let after = checked_step_taped(integrator, step, number, model, &mut self.steps, &mut self.tape)?;
+        Ok((after, self.jacobian(step, number, model)?))
+    }
+
+    /// The Jacobian of a step that led to this state.
+    pub fn along(
+        &mut self,
+        integrator: Integrator,
+        step: &StepProblem<'_>,
+        (number, after): (usize, &State),
+        model: &DifferentiatedModel<'_>,
+    ) -> Result<StepJacobian, SimulationError> {
+        let outcome = integrator.tape(step, after, model, &mut self.steps, &mut self.tape);
+        outcome.map_err(|error| not_differentiated(step, number, error))?;
+        self.jacobian(step, number, model)
+    }
+
+    fn jacobian(
+        &mut self,
+        step: &StepProblem<'_>,
+        number: usize,
+        model: &DifferentiatedModel<'_>,
+    ) -> Result<StepJacobian, SimulationError> {
+        let outcome = self.tape.jacobian(model, step.applied, &mut self.derivatives);
+        outcome.map_err(|error| not_differentiated(step, number, error))
+    }
 }
 
 /// Logs how a step went, number `number` of a simulation.

@@ -5,17 +5,15 @@ use std::cell::RefCell;
 use nalgebra::{DMatrix, DVector};
 
 use super::adjoint::LossGradient;
-use super::checked_step::{checked_step_taped, not_differentiated};
+use super::checked_step::LinearSteps;
 use super::checkpoints::CheckpointMemory;
 use super::controls::Controls;
 use super::error::SimulationError;
 use super::loss::DifferentiableLoss;
 use super::loss_workspace::LossWorkspace;
 use super::moment::{Moment, MomentGradient};
-use super::schedule::StepTime;
 use super::simulate::Rollout;
 use crate::multibody::Parameter;
-use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Tape};
 
 /// Computes the same as [`super::loss_gradient`], in forward mode: the derivative of the state with
 /// respect to everything is carried from step to step with the Jacobian of each step.
@@ -30,7 +28,7 @@ pub fn loss_gradient_forward(
     loss: &dyn DifferentiableLoss,
     parameters: &[Parameter],
 ) -> Result<LossGradient, SimulationError> {
-    let Rollout { model, settings, applied, .. } = *rollout;
+    let Rollout { model, settings, .. } = *rollout;
     let controls = rollout.control_rows()?;
     let schedule = rollout.schedule()?;
     let differentiated = rollout.differentiated(parameters)?;
@@ -51,28 +49,15 @@ pub fn loss_gradient_forward(
     let mut by_parameters = vec![0.0; parameters.len()];
     let mut losses = LossWorkspace::new(model, parameters)?;
     let (contacts, forces) = (RefCell::default(), RefCell::default());
-    let (mut value, mut steps) = (0.0, StepWorkspace::default());
-    let (mut derivatives, mut tape) = (DerivativeWorkspace::default(), Tape::default());
+    let (mut value, mut steps) = (0.0, LinearSteps::default());
     let mut state = rollout.start();
     for (step, &at) in schedule.iter().enumerate() {
-        let StepTime { time, dt, .. } = at;
         let control = controls.row(step);
         // Later control values have had no effect.
         let active = first_control + step * dimension;
         let mut by_control = vec![0.0; dimension];
-        let substeps = rollout.held_substeps(step);
-        let problem = StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps };
-        let after = checked_step_taped(
-            settings.integrator,
-            &problem,
-            at.number,
-            &differentiated,
-            &mut steps,
-            &mut tape,
-        )?;
-        let jacobian = tape
-            .jacobian(&differentiated, applied, &mut derivatives)
-            .map_err(|e| not_differentiated(model, at, e))?;
+        let problem = rollout.problem(at, &state, control);
+        let (after, jacobian) = steps.take(settings.integrator, &problem, at.number, &differentiated)?;
         by_state.fill(0.0);
         by_end.fill(0.0);
         let mut by = MomentGradient {
@@ -101,8 +86,7 @@ pub fn loss_gradient_forward(
         parameters: &mut by_parameters,
     };
     let (step, time) = (schedule.len(), rollout.until);
-    let (state, contacts) = (&state, &contacts);
-    let moment = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
+    let moment = Moment { step, time, ..Moment::instant(model, &state, &[], &contacts) };
     value += loss.add_terminal(&moment, &mut by, &mut losses);
     losses.check()?;
     add_product(&mut gradient, &sensitivity, count, &by_state);
@@ -110,7 +94,7 @@ pub fn loss_gradient_forward(
     let part = |first: usize, size: usize| gradient.as_slice()[first..first + size].to_vec();
     let by_controls = Controls::from_values(dimension, part(first_control, count - first_control));
     let mut memory = CheckpointMemory { steps_taken: schedule.len(), ..Default::default() };
-    memory.note(2, state, 0);
+    memory.note(2, &state, 0);
     Ok(LossGradient {
         value,
         by_initial: part(0, rows),

@@ -11,9 +11,8 @@ use super::loss::{DifferentiableLoss, DifferentiableResiduals, ResidualsIn};
 use super::loss_workspace::{LossWorkspace, TermIn};
 use super::moment::{Moment, MomentGradient};
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, ParameterError, seeded};
 use crate::scalar::{CHUNK, DualArray, Scalar};
-use crate::step::StepProblem;
 
 /// The Jacobian J of residuals over a rollout, as a linear operator. It has a row for each residual, in
 /// order of time, and a column for each of the given parameters, followed by one for each control value,
@@ -181,18 +180,14 @@ fn residuals_of<T: Scalar>(
     let (mut all, mut offsets) = (Vec::new(), Vec::with_capacity(schedule.len() + 1));
     for (step, at) in schedule.iter().enumerate() {
         offsets.push(all.len());
-        let (state, control) = (&trajectory.states[step], controls.row(step));
-        let (time, time_step, applied) = (at.time, at.dt, rollout.applied);
-        let substeps = rollout.held_substeps(step);
-        let problem = StepProblem { model, state, time, time_step, applied, control, substeps };
+        let problem = rollout.problem(*at, &trajectory.states[step], controls.row(step));
         let (after, memory) = (&trajectory.states[step + 1], (&contacts, &forces));
         let moment = Moment::of_step(step, rollout.settings.integrator, problem, after, memory);
         residuals.add_running(&moment, &mut all);
     }
     offsets.push(all.len());
-    let state: &State<T> = &trajectory.states[schedule.len()];
-    let (step, time, contacts) = (schedule.len(), rollout.until, &contacts);
-    let end = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
+    let (step, time) = (schedule.len(), rollout.until);
+    let end = Moment { step, time, ..Moment::instant(model, &trajectory.states[step], &[], &contacts) };
     residuals.add_terminal(&end, &mut all);
     Ok((all, offsets))
 }

@@ -5,14 +5,14 @@ use std::cell::RefCell;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::checked_step::not_differentiated;
+use super::checked_step::LinearSteps;
 use super::error::SimulationError;
 use super::loss::ResidualsIn;
 use super::loss_workspace::Direction;
 use super::moment::{Moment, StepEnd};
 use super::simulate::{Rollout, Trajectory};
 use crate::multibody::{DIRECTIONS, Model, PairWorkspace, State, for_each_tangent_chunk};
-use crate::step::{DerivativeWorkspace, StepForces, StepProblem, StepWorkspace, Tape};
+use crate::step::StepForces;
 
 /// Residuals of one moment and their derivatives.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,25 +61,18 @@ pub fn linearize(
 ) -> Result<TrajectoryLinearization, SimulationError> {
     let schedule = rollout.schedule()?;
     let differentiated = rollout.differentiated(&[])?;
-    let Rollout { model, settings, applied, .. } = *rollout;
+    let Rollout { model, settings, .. } = *rollout;
     let controls = rollout.control_rows()?;
     let states = &trajectory.states;
     assert_eq!(states.len(), schedule.len() + 1, "a state at every time");
     let lifted = Model::<Direction>::lift(model);
-    type Memory = (StepWorkspace, Tape, DerivativeWorkspace, RefCell<PairWorkspace>, RefCell<StepForces>);
+    type Memory = (LinearSteps, RefCell<PairWorkspace>, RefCell<StepForces>);
     let one = |memory: &mut Memory, step: usize| {
-        let (workspace, tape, derivatives, contacts, forces) = memory;
-        let at = schedule[step];
-        let (state, control, substeps) = (&states[step], controls.row(step), rollout.held_substeps(step));
-        let problem =
-            StepProblem { model, state, time: at.time, time_step: at.dt, applied, control, substeps };
-        let jacobian = settings
-            .integrator
-            .tape(&problem, &states[step + 1], &differentiated, workspace, tape)
-            .and_then(|()| tape.jacobian(&differentiated, applied, derivatives))
-            .map_err(|error| not_differentiated(model, at, error))?;
-        let (after, memory) = (&states[step + 1], (&*contacts, &*forces));
-        let moment = Moment::of_step(step, settings.integrator, problem, after, memory);
+        let (steps, contacts, forces) = memory;
+        let (at, after, integrator) = (schedule[step], &states[step + 1], settings.integrator);
+        let problem = rollout.problem(at, &states[step], controls.row(step));
+        let jacobian = steps.along(integrator, &problem, (at.number, after), &differentiated)?;
+        let moment = Moment::of_step(step, integrator, problem, after, (contacts, forces));
         let (mut residuals, by_end) =
             residual_jacobian(&moment, &lifted, &|moment, out| residuals.add_running(moment, out));
         if let Some(by_end) = by_end {
@@ -90,9 +83,8 @@ pub fn linearize(
     };
     let steps = (0..schedule.len()).into_par_iter().map_init(Default::default, one);
     let steps: Result<Vec<_>, SimulationError> = steps.collect();
-    let (step, state, contacts) = (schedule.len(), &states[schedule.len()], RefCell::default());
-    let (time, contacts) = (rollout.until, &contacts);
-    let moment = Moment { step, time, dt: 0.0, model, state, control: &[], contacts, step_end: None };
+    let (step, time, contacts) = (schedule.len(), rollout.until, RefCell::default());
+    let moment = Moment { step, time, ..Moment::instant(model, &states[step], &[], &contacts) };
     let (end, _) = residual_jacobian(&moment, &lifted, &|moment, out| residuals.add_terminal(moment, out));
     Ok(TrajectoryLinearization { steps: steps?, end })
 }

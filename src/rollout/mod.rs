@@ -42,9 +42,7 @@ mod watch;
 
 pub use adjoint::{LossGradient, loss_gradient};
 pub use batch::{Batch, BatchMember};
-pub(crate) use checked_step::{
-    checked_step, checked_step_into, checked_step_taped, failed, not_differentiated,
-};
+pub(crate) use checked_step::{LinearSteps, checked_step, checked_step_into, checked_step_taped, failed};
 pub use checkpoints::{CheckpointMemory, Checkpoints};
 pub use closed_loop::ClosedLoop;
 pub use closed_loop_gradient::ClosedLoopGradient;

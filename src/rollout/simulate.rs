@@ -130,6 +130,28 @@ impl<'a, T> Rollout<'a, T> {
         self.substeps.and_then(|all| all.get(step)).map(Vec::as_slice)
     }
 
+    /// The step at a time, from a state and under control values.
+    pub(crate) fn problem<'s>(
+        &self,
+        StepTime { time, dt: time_step, number }: StepTime,
+        state: &'s State<T>,
+        control: &'s [T],
+    ) -> StepProblem<'s, T>
+    where
+        'a: 's,
+    {
+        let Self { model, applied, .. } = *self;
+        StepProblem {
+            model,
+            state,
+            time,
+            time_step,
+            applied,
+            control,
+            substeps: self.held_substeps(number - 1),
+        }
+    }
+
     /// The same rollout with these control values instead of its own. They are [`Controls`] or
     /// [`Command`](super::Command)s.
     #[must_use]
@@ -330,16 +352,7 @@ impl<'a, T: Scalar> Rollout<'a, T> {
             let (at, end) = (schedule.step(steps), schedule.time(steps + 1));
             control(steps, at.time..end, &state, &mut row);
             let StepTime { time: start, dt: time_step, number } = at;
-            let (state_before, substeps) = (&state, self.held_substeps(steps));
-            let problem = StepProblem {
-                model,
-                state: state_before,
-                time: start,
-                time_step,
-                applied,
-                control: &row,
-                substeps,
-            };
+            let problem = self.problem(at, &state, &row);
             checked_step_into(integrator, &problem, number, &mut workspace, &mut after)?;
             std::mem::swap(&mut state, &mut after);
             let (before, control, workspace) = (&after, &row[..], &workspace);

@@ -8,7 +8,7 @@ use isobar::contact::{
     SurfaceRepresentation,
 };
 use isobar::multibody::NoForces;
-use isobar::multibody::{BodyState, Model, Parameter, State, seeded};
+use isobar::multibody::{Model, Parameter, State, seeded};
 use isobar::optimize::data::{Columns, RecordedState, Recording};
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
@@ -17,7 +17,6 @@ use isobar::optimize::identification::{
 use isobar::optimize::parameters::{FitParameter, FitParameters};
 use isobar::rollout::{Rollout, SimulationSettings, Trajectory, discretization_errors, finer_settings};
 use isobar::scalar::Scalar;
-use isobar::spatial::SpatialVelocity;
 use isobar::step::{ControlledMethod, ErrorControlled, Integrator, VelocityLevel};
 use nalgebra::Vector3;
 use rayon::prelude::*;
@@ -244,17 +243,8 @@ fn a_fit_by_lagged_steps_of_an_accuracy_finds_the_continuous_models_parameters()
     let settings =
         SimulationSettings { integrator: controlled(ControlledMethod::DormandPrince, 1e-9), time_step };
     let motion = Rollout::new(&scene.0, &scene.1, settings, 0.2).simulate().expect("simulates");
-    let recorded = |(time, state): (&f64, &State)| {
-        let body = state.bodies[0];
-        RecordedState {
-            time: *time,
-            position: body.position,
-            orientation: body.orientation,
-            linear_velocity: body.velocity.translational,
-            angular_velocity: body.velocity.rotational,
-            line: None,
-        }
-    };
+    let recorded =
+        |(time, state): (&f64, &State)| RecordedState { time: *time, body: state.bodies[0], line: None };
     let states = motion.times.iter().zip(&motion.states).map(recorded).collect();
     let recording = Recording { name: "a ball".into(), states };
     let sigma = StandardDeviations {
@@ -306,15 +296,13 @@ fn throws_in_drakes_continuous_model_are_followed_to_a_micrometre() {
         let file = format!("examples/fit_ball/data/drake_{k}.csv");
         let states = Recording::read(Path::new(&file), "ball", &Columns::new()).expect("a recording").states;
         let mut start = scene.state.clone();
-        let RecordedState { position, orientation, linear_velocity, angular_velocity, .. } = states[0];
-        let velocity = SpatialVelocity::new(angular_velocity, linear_velocity);
-        start.bodies[0] = BodyState { position, orientation, velocity };
+        start.bodies[0] = states[0].body;
         let rollout = scene.rollout(states[states.len() - 1].time).expect("a rollout");
         let motion = Rollout { initial: &start, ..rollout }.simulate().expect("simulates");
         assert_eq!(motion.times.len(), states.len());
         for ((time, own), recorded) in motion.times.iter().zip(&motion.states).zip(&states) {
             assert!((time - recorded.time).abs() < 1e-9);
-            let apart = (own.bodies[0].position - recorded.position).norm();
+            let apart = (own.bodies[0].position - recorded.body.position).norm();
             assert!(apart < 1e-6, "{file} at {time} s: {apart} m");
         }
     }

@@ -4,8 +4,8 @@ use isobar::io::Scene;
 use isobar::optimize::data::Samples;
 use isobar::optimize::fit::{FitSettings, fit};
 use isobar::optimize::identification::{
-    Channel, ForcesOf, Identification, LossKind, Measurement, QuantityKind, Sensor, SensorData,
-    SensorRecording, StateDeviations,
+    Channel, ForcesOf, Identification, LossKind, Measurement, QuantityKind, RecordedMotion, Sensor,
+    SensorData, StateDeviations,
 };
 use isobar::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use isobar::optimize::parameters::{FitParameter, FitParameters};
@@ -184,8 +184,9 @@ fn problem_of(
     let command = Command::new(KnotInterpolation::Linear, at).unwrap();
     let data = SensorData { name: "made up".into(), samples, commands: vec![command] };
     let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
-    let recording = SensorRecording::new(model, state, sensors, data, start, settings.time_step).unwrap();
-    let measured = vec![Measurement::Sensors(recording)];
+    let recording =
+        RecordedMotion::of_sensors(model, state, sensors, data, start, settings.time_step).unwrap();
+    let measured = vec![Measurement::Motion(recording)];
     Identification::new(model.clone(), state.clone(), settings, isobar::multibody::NoForces, NAMES, measured)
         .unwrap()
 }
@@ -293,8 +294,8 @@ fn names_that_sensors_and_joints_do_not_have_are_refused() {
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
         let start = StateDeviations::default();
         let recording =
-            SensorRecording::new(model, state, sensors(), data, &start, settings.time_step).unwrap();
-        let measured = vec![Measurement::Sensors(recording)];
+            RecordedMotion::of_sensors(model, state, sensors(), data, &start, settings.time_step).unwrap();
+        let measured = vec![Measurement::Motion(recording)];
         let applied = isobar::multibody::NoForces;
         Identification::new(model.clone(), state.clone(), settings, applied, [name], measured)
             .map(|_| ())
@@ -304,7 +305,7 @@ fn names_that_sensors_and_joints_do_not_have_are_refused() {
     let with = |samples: Vec<Samples>, commands: Vec<Command>| {
         let data = SensorData { name: "made up".into(), samples, commands };
         let start = StateDeviations::default();
-        let outcome = SensorRecording::new(&scene.model, &scene.state, sensors(), data, &start, 2e-3);
+        let outcome = RecordedMotion::of_sensors(&scene.model, &scene.state, sensors(), data, &start, 2e-3);
         outcome.map(|_| ()).expect_err("not as many").to_string()
     };
     assert!(with(blank()[1..].to_vec(), scene.commands.clone()).contains("one list for each channel"));
@@ -326,7 +327,8 @@ fn names_that_sensors_and_joints_do_not_have_are_refused() {
         let commands = scene.commands.clone();
         let data = SensorData { name: "made up".into(), samples: vec![samples], commands };
         let start = StateDeviations::default();
-        let outcome = SensorRecording::new(&scene.model, &scene.state, vec![sensor], data, &start, 2e-3);
+        let outcome =
+            RecordedMotion::of_sensors(&scene.model, &scene.state, vec![sensor], data, &start, 2e-3);
         outcome.map(|_| ()).expect_err("no contact").to_string()
     };
     let refused_contact = of_contact("slide", None, QuantityKind::ContactForce);
@@ -349,8 +351,8 @@ fn quantities_that_are_tied_have_the_sum_of_their_derivatives() {
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
         let start = StateDeviations::default();
         let recording =
-            SensorRecording::new(model, state, sensors(), data, &start, settings.time_step).unwrap();
-        let measured = vec![Measurement::Sensors(recording)];
+            RecordedMotion::of_sensors(model, state, sensors(), data, &start, settings.time_step).unwrap();
+        let measured = vec![Measurement::Motion(recording)];
         let (applied, names) = (isobar::multibody::NoForces, names.iter().copied());
         Identification::new(model.clone(), state.clone(), settings, applied, names, measured).unwrap()
     };
@@ -390,9 +392,9 @@ fn the_grip_is_the_normal_part_of_the_force() {
         let data = SensorData { name: "made up".into(), samples: vec![samples], commands };
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
         let recording =
-            SensorRecording::new(model, state, vec![sensor], data, &StateDeviations::default(), 2e-3)
+            RecordedMotion::of_sensors(model, state, vec![sensor], data, &StateDeviations::default(), 2e-3)
                 .unwrap();
-        let measured = vec![Measurement::Sensors(recording)];
+        let measured = vec![Measurement::Motion(recording)];
         let (applied, name) = (isobar::multibody::NoForces, ["bodies.ball.mass"]);
         let problem =
             Identification::new(model.clone(), state.clone(), settings, applied, name, measured).unwrap();
@@ -465,9 +467,9 @@ fn forces_of_steps_are_those_that_a_simulation_has() {
         let data = SensorData { name: "made up".into(), samples: vec![of_force, of_moment], commands };
         let exact = StateDeviations::default();
         let recording =
-            SensorRecording::new(model, state, vec![sensor], data, &exact, settings.time_step).unwrap();
+            RecordedMotion::of_sensors(model, state, vec![sensor], data, &exact, settings.time_step).unwrap();
         let (applied, name) = (isobar::multibody::NoForces, ["bodies.ball.mass"]);
-        let measured = vec![Measurement::Sensors(recording)];
+        let measured = vec![Measurement::Motion(recording)];
         let problem =
             Identification::new(model.clone(), state.clone(), settings, applied, name, measured).unwrap();
         let residuals: Vec<f64> = problem.residuals(&[0.1]).unwrap();

@@ -44,7 +44,7 @@ pub(super) fn check_fit(
     for (when, values) in points {
         // Derivatives are those with the substeps held; so are the differences that they are compared with.
         let substeps = identification.find_substeps(&values).map_err(|e| failed(&e))?;
-        let holding = |x: &[f64]| identification.residuals_by_measurement_holding(x, &substeps);
+        let holding = |x: &[f64]| identification.residuals_by_measurement(x, Some(&substeps));
         let groups = holding(&values).map_err(|e| failed(&e))?;
         let (_, jacobian) = residuals_and_jacobian_holding(&identification, &values, Some(&substeps))
             .map_err(|e| failed(&e))?;
@@ -95,7 +95,7 @@ fn saved_values(file: &FitFile, path: &Path) -> Result<Vec<f64>, Error> {
 fn solved_tightly(mut identification: Identification, start: &[f64]) -> Identification {
     for method in tightest_first(identification.integrator()) {
         identification.set_integrator(method);
-        if identification.residuals_by_measurement(start).is_ok() {
+        if identification.residuals_by_measurement(start, None).is_ok() {
             break;
         }
     }

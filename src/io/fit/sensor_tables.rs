@@ -11,7 +11,7 @@ use crate::io::fit::schema::RecordingsTable;
 use crate::io::scene::file::Scene;
 use crate::multibody::{Model, State};
 use crate::optimize::data::{DataError, Samples, TIME_COLUMN};
-use crate::optimize::identification::{Channel, Measurement, Sensor, SensorData, SensorRecording};
+use crate::optimize::identification::{Channel, Measurement, RecordedMotion, Sensor, SensorData};
 use crate::rollout::{Command, KnotValues};
 
 /// What is wrong with a recording of sensors.
@@ -180,8 +180,8 @@ impl FitFile {
             SensorProblem::Data(error) => FileError::from(error),
             SensorProblem::Field(key, message) => self.invalid(&field.key(key), message),
         })?;
-        SensorRecording::new(model, start, sensors.clone(), data, &table.start, time_step)
-            .map(Measurement::Sensors)
+        RecordedMotion::of_sensors(model, start, sensors.clone(), data, &table.start, time_step)
+            .map(Measurement::Motion)
             .map_err(|error| self.invalid(&FieldPath::root().key("sensors"), error))
     }
 }

@@ -44,7 +44,7 @@ impl FitFile {
             return true;
         }
         match measurement {
-            Measurement::Motion(_) => {
+            Measurement::Motion(_) if measurement.sensors().is_empty() => {
                 let bodies = || self.scene.model.bodies.iter().map(|body| body.name.as_str());
                 // What a simulation writes of bodies and of pairs of them.
                 let of_scene = |body: &str| {
@@ -56,7 +56,7 @@ impl FitFile {
                 bodies().any(|body| of_scene(body) || is_read(body))
             }
             Measurement::Indentation(_) => Indentation::CLAIMED_COLUMNS.contains(&column),
-            Measurement::Sensors(_) => {
+            Measurement::Motion(_) => {
                 let mut channels = self.table.sensors.iter().flat_map(|sensor| &sensor.channels);
                 let mut commands = self.table.recordings.iter().flat_map(|table| table.commands.values());
                 column == crate::optimize::data::TIME_COLUMN

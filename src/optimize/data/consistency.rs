@@ -131,15 +131,15 @@ const READINGS: [Reading; 4] = [
 fn agreement_of_rotation(states: &[RecordedState], in_body: bool, reading: &Reading) -> (Agreement, usize) {
     let (mut sum, mut pairs) = (Agreement::default(), 0);
     for pair in states.windows(2) {
-        let turned = [&pair[0], &pair[1]].map(|state| (reading.orientation)(&state.orientation));
+        let turned = [&pair[0], &pair[1]].map(|state| (reading.orientation)(&state.body.orientation));
         // In W; in the body's frame it is the same vector turned back.
         let turn = rotation_between(&turned[0], &turned[1]);
         let in_body_now = in_body != reading.other_frame;
         let turn = if in_body_now { turned[0].to_matrix().transpose() * turn } else { turn };
         // What the file says: angular velocities in the body's frame were turned into W as the orientations were read.
         let said = |state: &RecordedState| match in_body {
-            true => state.orientation.to_matrix().transpose() * state.angular_velocity,
-            false => state.angular_velocity,
+            true => state.body.orientation.to_matrix().transpose() * state.body.velocity.rotational,
+            false => state.body.velocity.rotational,
         };
         let expected = expected(pair, said);
         if expected.norm() * reading.factor < LARGEST_TURN && turn.norm() < LARGEST_TURN {
@@ -174,7 +174,10 @@ fn wrong_rotation(states: &[RecordedState], in_body: bool) -> Option<Contradicti
 fn wrong_translation(states: &[RecordedState]) -> Option<Contradiction> {
     let mut sum = Agreement::default();
     for pair in states.windows(2) {
-        sum.add(&(pair[1].position - pair[0].position), &expected(pair, |state| state.linear_velocity));
+        sum.add(
+            &(pair[1].body.position - pair[0].body.position),
+            &expected(pair, |state| state.body.velocity.translational),
+        );
     }
     if states.len() <= FEWEST_PAIRS || sum.error(1.0) < WRONG {
         return None;
@@ -219,6 +222,8 @@ pub(super) fn contradiction(states: &[RecordedState], in_body: bool) -> Option<C
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::multibody::BodyState;
+    use crate::spatial::SpatialVelocity;
     use proptest::prelude::*;
 
     /// A flight with a steady spin, sampled every 5 ms.
@@ -234,10 +239,11 @@ mod tests {
             let fall = Vector3::new(0.0, 0.0, -9.81);
             RecordedState {
                 time,
-                position: velocity * time + fall * (0.5 * time * time) + wobble * 2e-5,
-                orientation: start.rotated_by(&(spin * time + wobble * 1e-4)),
-                linear_velocity: velocity + fall * time,
-                angular_velocity: spin,
+                body: BodyState {
+                    position: velocity * time + fall * (0.5 * time * time) + wobble * 2e-5,
+                    orientation: start.rotated_by(&(spin * time + wobble * 1e-4)),
+                    velocity: SpatialVelocity::new(spin, velocity + fall * time),
+                },
                 line: None,
             }
         };
@@ -258,9 +264,9 @@ mod tests {
     /// velocities in the body's frame.
     fn misread(states: &[RecordedState], reading: fn(&Quaternion) -> Quaternion) -> Vec<RecordedState> {
         changed(states, |state| {
-            let in_body = state.orientation.to_matrix().transpose() * state.angular_velocity;
-            state.orientation = reading(&state.orientation);
-            state.angular_velocity = state.orientation.to_matrix() * in_body;
+            let in_body = state.body.orientation.to_matrix().transpose() * state.body.velocity.rotational;
+            state.body.orientation = reading(&state.body.orientation);
+            state.body.velocity.rotational = state.body.orientation.to_matrix() * in_body;
         })
     }
 
@@ -295,17 +301,17 @@ mod tests {
             // Quaternions read in another way turn as fast, about another axis, which may be near the right one by chance.
             for (wrong, in_body, what) in [
                 (misread(&states, written_last), true, "hold x, y, z, w"),
-                (changed(&states, |s| s.orientation = written_last(&s.orientation)), false, "hold x, y, z, w"),
+                (changed(&states, |s| s.body.orientation = written_last(&s.body.orientation)), false, "hold x, y, z, w"),
                 (misread(&states, conjugate), true, "world to body"),
             ] {
                 if error_of_rotation(&wrong, in_body, &AS_READ).is_some_and(|error| error > WRONG) {
                     names(&wrong, in_body, what)?;
                 }
             }
-            names(&changed(&states, |s| s.position *= 1e3), false, "in mm")?;
-            names(&changed(&states, |s| s.linear_velocity *= 1e3), false, "in mm/s, or times in ms")?;
+            names(&changed(&states, |s| s.body.position *= 1e3), false, "in mm")?;
+            names(&changed(&states, |s| s.body.velocity.translational *= 1e3), false, "in mm/s, or times in ms")?;
             names(&changed(&states, |s| s.time *= 1e3), false, "times in ms")?;
-            names(&changed(&states, |s| s.angular_velocity *= 180.0 / std::f64::consts::PI), true, "in degrees")?;
+            names(&changed(&states, |s| s.body.velocity.rotational *= 180.0 / std::f64::consts::PI), true, "in degrees")?;
         }
     }
 
@@ -315,7 +321,8 @@ mod tests {
         let states = flight(Vector3::new(1.0, 0.0, 0.0), Vector3::new(0.5, 3.0, 4.0), &start, 0.0);
         // In the body's frame, read as in W.
         let wrong = changed(&states, |s| {
-            s.angular_velocity = s.orientation.to_matrix().transpose() * s.angular_velocity;
+            s.body.velocity.rotational =
+                s.body.orientation.to_matrix().transpose() * s.body.velocity.rotational;
         });
         assert!(told(&wrong, false).unwrap().contains("in the other frame"));
     }
@@ -324,11 +331,11 @@ mod tests {
     fn rest_and_few_samples_say_nothing() {
         let still = flight(Vector3::zeros(), Vector3::zeros(), &Quaternion::identity(), 1.0);
         let still = changed(&still, |s| {
-            s.linear_velocity = Vector3::zeros();
-            s.position = Vector3::new(0.0, 0.0, s.time * 1e-9);
+            s.body.velocity.translational = Vector3::zeros();
+            s.body.position = Vector3::new(0.0, 0.0, s.time * 1e-9);
         });
         assert_eq!(told(&still, true), None);
         let short = flight(Vector3::x(), Vector3::x(), &Quaternion::identity(), 0.0);
-        assert_eq!(told(&changed(&short[..4], |s| s.position *= 1e3), true), None);
+        assert_eq!(told(&changed(&short[..4], |s| s.body.position *= 1e3), true), None);
     }
 }

@@ -10,8 +10,9 @@ use super::columns::Columns;
 use super::consistency::contradiction;
 use super::recorded_state::RecordedState;
 use super::table::{Table, open};
+use crate::multibody::BodyState;
 use crate::optimize::data_error::DataError;
-use crate::spatial::Quaternion;
+use crate::spatial::{Quaternion, SpatialVelocity};
 
 /// The recorded motion of one body; times increase.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,16 +33,19 @@ impl Recording {
     /// which is large in an impact.
     #[must_use]
     pub fn with_velocities_delayed_by(mut self, delay: f64) -> Self {
-        let recorded: Vec<(f64, Vector3<f64>, Vector3<f64>)> =
-            self.states.iter().map(|s| (s.time - delay, s.linear_velocity, s.angular_velocity)).collect();
+        let recorded: Vec<(f64, SpatialVelocity)> =
+            self.states.iter().map(|s| (s.time - delay, s.body.velocity)).collect();
         for state in &mut self.states {
-            let after = recorded.partition_point(|(time, ..)| *time <= state.time);
+            let after = recorded.partition_point(|(time, _)| *time <= state.time);
             // Before the first and after the last the nearest velocity is kept.
             let (before, after) = (after.saturating_sub(1), after.min(recorded.len() - 1));
-            let ((t0, v0, w0), (t1, v1, w1)) = (recorded[before], recorded[after]);
+            let ((t0, v0), (t1, v1)) = (recorded[before], recorded[after]);
             let part = if t1 > t0 { (state.time - t0) / (t1 - t0) } else { 0.0 };
-            state.linear_velocity = v0 + (v1 - v0) * part;
-            state.angular_velocity = w0 + (w1 - w0) * part;
+            let between = |v0: Vector3<f64>, v1: Vector3<f64>| v0 + (v1 - v0) * part;
+            state.body.velocity = SpatialVelocity {
+                rotational: between(v0.rotational, v1.rotational),
+                translational: between(v0.translational, v1.translational),
+            };
         }
         self
     }
@@ -129,13 +133,11 @@ impl Recording {
             }
             let orientation = Quaternion::from_wxyz(row[q[0]], row[q[1]], row[q[2]], row[q[3]]);
             let recorded = vector(w);
-            let angular_velocity = if is_in_body { orientation.to_matrix() * recorded } else { recorded };
+            let angular = if is_in_body { orientation.to_matrix() * recorded } else { recorded };
+            let velocity = SpatialVelocity::new(angular, vector(v));
             let state = RecordedState {
                 time: row[time],
-                position: vector(p),
-                orientation,
-                linear_velocity: vector(v),
-                angular_velocity,
+                body: BodyState { position: vector(p), orientation, velocity },
                 line: Some(*line),
             };
             if let Some(last) = states.last()
@@ -188,14 +190,14 @@ mod tests {
         let rows = format!("0,1,2,3,{h},0,0,{h},4,5,6,7,8,9\n0.01,1,2,3,{h},0,0,{h},4,5,6,7,8,9\n");
         let in_body = recording(&rows).unwrap();
         assert_relative_eq!(
-            in_body.states[0].angular_velocity,
+            in_body.states[0].body.velocity.rotational,
             Vector3::new(-8.0, 7.0, 9.0),
             epsilon = 1e-14
         );
-        assert_relative_eq!(in_body.states[1].position, Vector3::new(1.0, 2.0, 3.0));
+        assert_relative_eq!(in_body.states[1].body.position, Vector3::new(1.0, 2.0, 3.0));
         let header = HEADER.replace("_body", "");
         let in_world = Recording::parse(format!("{header}{rows}").as_bytes(), SOURCE).unwrap();
-        assert_relative_eq!(in_world.states[0].angular_velocity, Vector3::new(7.0, 8.0, 9.0));
+        assert_relative_eq!(in_world.states[0].body.velocity.rotational, Vector3::new(7.0, 8.0, 9.0));
     }
 
     #[test]
@@ -236,13 +238,13 @@ mod tests {
         let moved = late.clone().with_velocities_delayed_by(0.05);
         for (state, expected) in moved.states.iter().zip([0.0, 0.1, 0.2]) {
             assert_relative_eq!(
-                state.linear_velocity,
+                state.body.velocity.translational,
                 Vector3::new(10.0 * expected, 2.0, 3.0),
                 epsilon = 1e-12
             );
-            assert_relative_eq!(state.angular_velocity.x, -expected, epsilon = 1e-12);
+            assert_relative_eq!(state.body.velocity.rotational.x, -expected, epsilon = 1e-12);
         }
-        assert_eq!(moved.states[3].linear_velocity, late.states[3].linear_velocity);
+        assert_eq!(moved.states[3].body.velocity.translational, late.states[3].body.velocity.translational);
         assert_eq!(late.clone().with_velocities_delayed_by(0.0), late);
     }
 

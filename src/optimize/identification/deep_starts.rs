@@ -3,11 +3,9 @@
 use nalgebra::Vector3;
 
 use super::nearness::Nearness;
-use super::row_residuals::state_of;
-use super::trajectory::RecordedMotion;
-use super::{Identification, Measurement, place};
-use crate::multibody::{AppliedForces, Model, PairWorkspace, State};
-use crate::optimize::data::RecordedState;
+use super::recorded_states::RecordedStates;
+use super::{Identification, Measurement, RecordedMotion, place};
+use crate::multibody::{AppliedForces, BodyState, Model, PairWorkspace, State};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
 
@@ -31,16 +29,16 @@ pub struct DeepStart {
 }
 
 /// How far the body must be moved until nothing touches, along the contact force or upwards, whichever is less.
-fn depth(model: &Model, recorded: &RecordedState, largest: f64) -> Option<f64> {
+fn depth(model: &Model, body: BodyState, largest: f64) -> Option<f64> {
     let mut nearness = Nearness::new(model, 0.0);
     let mut touches = |shift: Vector3<f64>| {
-        nearness.is_found(&state_of(&RecordedState { position: recorded.position + shift, ..*recorded }))
+        nearness.is_found(&State::of_bodies(vec![BodyState { position: body.position + shift, ..body }]))
     };
     if !touches(Vector3::zeros()) {
         return Some(0.0);
     }
     let mut frames = Vec::new();
-    model.body_frames(&state_of(recorded), &mut frames);
+    model.body_frames(&State::of_bodies(vec![body]), &mut frames);
     let contact = model.body_pair_contact(&frames, &model.pairs, &mut PairWorkspace::default());
     let force = contact.wrench_on_a.translational;
     let directions = [force, -force, -model.gravity()].into_iter().filter_map(|v| v.try_normalize(0.0));
@@ -63,21 +61,21 @@ fn depth(model: &Model, recorded: &RecordedState, largest: f64) -> Option<f64> {
     directions.filter_map(&mut along).min_by(f64::total_cmp)
 }
 
-impl RecordedMotion {
+impl RecordedStates {
     /// What to say of the state that the first window starts at, if the body is deep inside another one there.
     fn deep_start(&self, model: &Model) -> Option<DeepStart> {
         let body = model.bodies.iter().find(|body| body.is_free())?;
         let extents = body.size()?;
-        let first = self.first_start()?;
+        let first = self.recording.states.get(self.windows.first()?.start)?;
         let (size, largest) = (extents.min(), extents.max());
         if !(size > 0.0 && largest.is_finite()) {
             return None;
         }
-        let depth = depth(model, first, largest);
+        let depth = depth(model, first.body, largest);
         if depth.is_some_and(|depth| depth < DEEP * size) {
             return None;
         }
-        let place = place(&self.recording().name, first.line);
+        let place = place(&self.recording.name, first.line);
         Some(DeepStart { place, body: body.name.clone(), depth, size })
     }
 }
@@ -90,9 +88,8 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range.
     pub fn deep_starts(&self, parameters: &[f64]) -> Result<Vec<DeepStart>, ProblemError> {
         let (model, _): (Model, State) = self.seeded(parameters)?;
-        let deep = |measurement: &Measurement| match measurement {
-            Measurement::Motion(motion) => motion.deep_start(&model),
-            Measurement::Indentation(_) | Measurement::Sensors(_) => None,
+        let deep = |measurement: &Measurement| {
+            measurement.motion().and_then(RecordedMotion::states)?.deep_start(&model)
         };
         Ok(in_parallel(&self.measurements, deep).into_iter().flatten().collect())
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::outliers::{Outliers, far_rows, outliers};
 use super::phase::{Phase, Phases};
-use super::{Identification, Loss, LossKind, Measurement, Prediction, RecordedMotion, only};
+use super::{Identification, Loss, LossKind, Measurement, Prediction, RecordedMotion};
 use crate::multibody::{AppliedForces, BodyState, Model, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::whiteness::{Whiteness, ljung_box};
@@ -98,18 +98,20 @@ impl<A: AppliedForces> Identification<A> {
                 _ => None,
             })
             .collect();
-        let starts = self.present_starts();
+        let (at, starts) = (self.trial(&model, parameters, &self.settings), self.present_starts());
         let all = self.measurements().iter().zip(starts).zip(predictions);
         let of_one = |((measurement, starts), prediction): ((&Measurement, Vec<State>), Prediction)| {
             Ok(match (measurement, prediction) {
                 (Measurement::Motion(motion), prediction @ Prediction::Motion { .. }) => {
                     series_of_motion(&model, motion, &prediction)
                 }
-                (Measurement::Sensors(sensors), Prediction::Sensors { name, channels }) => {
-                    let numbers = self.targets.of_sensors(parameters);
-                    let phases = sensors.phases(&model, &numbers, self.simulation(), &only(starts))?;
-                    let limited =
-                        sensors.sensors().iter().flat_map(|s| &s.channels).map(|c| c.outlier_limit.is_some());
+                (Measurement::Motion(motion), Prediction::Sensors { name, channels }) => {
+                    let phases = motion.phases(&at, &starts)?;
+                    let limited = measurement
+                        .sensors()
+                        .iter()
+                        .flat_map(|s| &s.channels)
+                        .map(|c| c.outlier_limit.is_some());
                     let with_phases = channels.into_iter().zip(phases).zip(limited);
                     let series = with_phases.map(|((channel, phases), is_limited)| Series {
                         measurement: name.clone(),
@@ -158,7 +160,7 @@ fn series_of_motion(model: &Model, motion: &RecordedMotion, prediction: &Predict
     let state = |body: &BodyState| State::of_bodies(vec![*body]);
     let differences: Vec<Vec<f64>> =
         recorded.iter().zip(simulated).map(|(r, s)| state(r).difference(&state(s))).collect();
-    let body = motion.body();
+    let body = motion.states().map_or("", |states| &states.body);
     let of_quantity = |(k, (quantity, sigma)): (usize, (&str, Option<f64>))| {
         let sigma = sigma?;
         let part = |d: &Vec<f64>| d[3 * k..3 * k + 3].iter().map(|x| x / sigma).collect();

@@ -17,10 +17,10 @@ fn noisy_recording(seed: u64) -> Recording {
     let (mut recording, mut next) = (recording(0.0), normal(seed));
     for state in &mut recording.states {
         let mut vector = |sigma: f64| Vector3::from_fn(|_, _| sigma * next());
-        state.position += vector(1e-3);
-        state.orientation = state.orientation.rotated_by(&vector(5e-3));
-        state.linear_velocity += vector(0.02);
-        state.angular_velocity += vector(0.02);
+        state.body.position += vector(1e-3);
+        state.body.orientation = state.body.orientation.rotated_by(&vector(5e-3));
+        state.body.velocity.translational += vector(0.02);
+        state.body.velocity.rotational += vector(0.02);
     }
     recording
 }
@@ -74,14 +74,14 @@ pub(super) fn unknown(modulus: f64, dissipation: f64) -> FitParameters {
 fn each_recorded_state_belongs_to_one_window_where_starts_are_estimated() {
     let problem = noisy_identification(1, 0.1, true);
     let Measurement::Motion(motion) = &problem.measurements()[0] else { panic!() };
-    assert_eq!(motion.windows, [0..10, 10..20, 20..30, 30..41]);
+    assert_eq!(motion.states().unwrap().windows, [0..10, 10..20, 20..30, 30..41]);
     assert_eq!((problem.eliminated(), problem.estimated_starts()), (4 * 12, [4, 4]));
     // All 41 states, 12 numbers each.
     assert_eq!(problem.minimized(&[2000.0, 0.3], None).unwrap().len(), 41 * 12);
     // A window has something to say besides where it starts, however short.
     let short = noisy_identification(1, 1e-3, true);
     let Measurement::Motion(motion) = &short.measurements()[0] else { panic!() };
-    assert!(motion.windows.iter().all(|window| window.len() >= 2), "{:?}", motion.windows);
+    assert!(motion.windows.iter().all(|window| window.times.len() >= 2), "{:?}", motion.windows);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_fit_from_far_away_begins_with_short_windows() {
     let eased = problem.eased().unwrap();
     let Measurement::Motion(motion) = &eased.measurements()[0] else { panic!() };
     assert_eq!((motion.windows(), motion.estimates_starts()), (10, false));
-    assert_eq!(motion.compared().count(), 40);
+    assert_eq!(motion.states().unwrap().compared().count(), 40);
     assert!(eased.eased().is_none() && noisy_identification(2, 0.05, true).eased().is_none());
     let fitted = |modulus: f64, dissipation: f64| {
         let parameters = unknown(modulus, dissipation);
@@ -208,10 +208,10 @@ fn wrong_samples_move_no_parameter_by_a_standard_error_where_the_loss_says_so() 
             let corrupted = recording.states.iter_mut().skip(seed as usize).step_by(20);
             for state in corrupted.filter(|_| is_corrupted) {
                 let mut vector = |size: f64| Vector3::from_fn(|_, _| size * next());
-                state.position += vector(0.05);
-                state.orientation = state.orientation.rotated_by(&vector(0.3));
-                state.linear_velocity += vector(1.0);
-                state.angular_velocity += vector(3.0);
+                state.body.position += vector(0.05);
+                state.body.orientation = state.body.orientation.rotated_by(&vector(0.3));
+                state.body.velocity.translational += vector(1.0);
+                state.body.velocity.rotational += vector(3.0);
             }
             Measurement::Motion(noisy_motion(&model, recording, f64::INFINITY, &sigma))
         };

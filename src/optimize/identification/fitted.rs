@@ -10,27 +10,20 @@ use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, stacked};
 use crate::contact::{LARGEST_QUADRATURE_ORDER, USUAL_QUADRATURE_ORDER};
 use crate::multibody::{AppliedForces, DifferentiatedModel, State};
-use crate::optimize::least_squares::{
-    Finer, HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian,
-};
+use crate::optimize::least_squares::{HeldSubsteps, LinearResiduals, Residuals, residuals_and_jacobian};
 use crate::parallel::in_parallel;
-use crate::rollout::{SimulationSettings, finer_settings};
+use crate::rollout::SimulationSettings;
 use crate::scalar::Scalar;
-
-/// The residuals of all measurements, one after another.
-pub(super) fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
-    parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
-}
 
 /// For each measurement the states at the starts of its windows.
 pub(super) type StartsOfAll = Vec<Vec<State>>;
 
 /// How finely measurements are simulated.
 #[derive(Clone, Copy, Debug)]
-struct Fineness<'a> {
-    settings: &'a SimulationSettings,
+pub(super) struct Fineness<'a> {
+    pub settings: &'a SimulationSettings,
     /// The order of quadrature, if not the model's.
-    order: Option<u8>,
+    pub order: Option<u8>,
 }
 
 /// The starts of windows: as recorded, until they have been estimated.
@@ -40,7 +33,7 @@ pub(super) struct Starts {
     present: StartsOfAll,
     linear: Option<Linear>,
     /// What was evaluated last: a Jacobian at the same parameters is there already.
-    tried: Option<Evaluation>,
+    pub tried: Option<Evaluation>,
 }
 
 /// What the last Jacobian belongs to.
@@ -62,11 +55,11 @@ enum Windows {
 
 /// What a fit makes least and its derivative at some parameters, with what they were evaluated with.
 #[derive(Clone, Debug)]
-struct Evaluation {
+pub(super) struct Evaluation {
     parameters: Vec<f64>,
     substeps: Option<HeldSubsteps>,
     starts: StartsOfAll,
-    linear: LinearResiduals,
+    pub linear: LinearResiduals,
     windows: Vec<Vec<LinearWindow>>,
 }
 
@@ -93,7 +86,7 @@ impl Starts {
 
 /// What becomes of the starts of windows that are estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Estimated {
+pub(super) enum Estimated {
     /// The best are looked for, and the derivative is at right angles to what they can change.
     Searched,
     /// They stay, and the derivative is at right angles to what they can change.
@@ -107,7 +100,7 @@ enum Estimated {
 type LinearMeasurement = (LinearResiduals, Vec<LinearWindow>);
 
 impl<A: AppliedForces> Identification<A> {
-    fn locked(&self) -> MutexGuard<'_, Starts> {
+    pub(super) fn locked(&self) -> MutexGuard<'_, Starts> {
         self.starts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,33 +136,12 @@ impl<A: AppliedForces> Identification<A> {
 }
 
 impl<A: AppliedForces + Clone> Identification<A> {
-    /// What a fit makes least. Where starts are estimated, with the Jacobian that a fit will ask for next, so that
-    /// both belong to the same starts.
-    pub(super) fn fitted_residuals(
-        &self,
-        parameters: &[f64],
-        substeps: Option<&HeldSubsteps>,
-    ) -> Result<Vec<f64>, Error> {
-        if self.eliminated() == 0 {
-            return Ok(joined(self.residuals_of_all(parameters, substeps)?));
-        }
-        let evaluation = self.evaluation(parameters, substeps)?;
-        let residuals = evaluation.linear.0.clone();
-        self.locked().tried = Some(evaluation);
-        Ok(residuals)
-    }
-
-    /// The same, with its derivative.
-    pub(super) fn fitted_residuals_with_jacobian(
-        &self,
-        parameters: &[f64],
-        substeps: Option<&HeldSubsteps>,
-    ) -> Result<LinearResiduals, Error> {
-        let Evaluation { parameters, substeps, starts, linear, windows } =
-            self.evaluation(parameters, substeps)?;
+    /// Goes on from a Jacobian, whose starts are the present ones then.
+    pub(super) fn take_linear(&self, evaluation: Evaluation) -> LinearResiduals {
+        let Evaluation { parameters, substeps, starts, linear, windows } = evaluation;
         let last = Linear { parameters, substeps, windows: Windows::Known(windows) };
         *self.locked() = Starts { present: starts, linear: Some(last), tried: None };
-        Ok(linear)
+        linear
     }
 
     /// Linearizes once more where a fit was interrupted after its last Jacobian, so that it goes on as if it had not been.
@@ -192,7 +164,11 @@ impl<A: AppliedForces + Clone> Identification<A> {
 
     /// The first time, starts that are estimated are looked for; after a Jacobian they are those expected from it, or
     /// better ones.
-    fn evaluation(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Evaluation, Error> {
+    pub(super) fn evaluation(
+        &self,
+        parameters: &[f64],
+        substeps: Option<&HeldSubsteps>,
+    ) -> Result<Evaluation, Error> {
         self.renew_windows()?;
         let is_same = |e: &mut Evaluation| e.parameters == parameters && e.substeps.as_ref() == substeps;
         let (expected, present) = {
@@ -209,29 +185,12 @@ impl<A: AppliedForces + Clone> Identification<A> {
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
 
-    /// The same with half the step, or a tenth of the accuracy where the error of steps is controlled; or with a higher order
-    /// of quadrature, if there is one that counts.
-    pub(super) fn fitted_residuals_with_finer(
-        &self,
-        what: Finer,
-        parameters: &[f64],
-    ) -> Option<Result<LinearResiduals, Error>> {
-        let mut starts = self.present_starts();
-        let (settings, order) = match what {
-            Finer::Steps => (finer_settings(&self.settings), None),
-            Finer::Quadrature => (self.settings, Some(self.higher_order()?)),
-        };
-        let fineness = Fineness { settings: &settings, order };
-        let linearized = self.linearized(parameters, fineness, None, &mut starts, Estimated::Eliminated);
-        Some(linearized.map(|(linear, _)| linear))
-    }
-
     fn fineness(&self) -> Fineness<'_> {
         Fineness { settings: &self.settings, order: None }
     }
 
     /// An order of quadrature above the one that simulations have; `None` above the highest one.
-    fn higher_order(&self) -> Option<u8> {
+    pub(super) fn higher_order(&self) -> Option<u8> {
         let order = self.model.contact().quadrature_order.unwrap_or(USUAL_QUADRATURE_ORDER);
         (order < LARGEST_QUADRATURE_ORDER).then_some(order + 1)
     }
@@ -252,7 +211,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
 
     /// Residuals and derivatives at these starts of windows, or at the best of those that are
     /// estimated, which are looked for from them and replace them; and for each measurement the windows whose starts are estimated.
-    fn linearized(
+    pub(super) fn linearized(
         &self,
         parameters: &[f64],
         Fineness { settings, order }: Fineness<'_>,
@@ -265,19 +224,10 @@ impl<A: AppliedForces + Clone> Identification<A> {
         let search = estimated == Estimated::Searched;
         let columns = self.targets.parameters();
         let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
+        let at = self.trial(&differentiated, parameters, settings);
         let part = |((measurement, held), starts): ((&Measurement, Option<_>), &mut Vec<State>)| {
-            let simulation = (settings, &self.applied);
             let systems = match measurement {
-                Measurement::Motion(motion) => {
-                    motion.systems(&differentiated, simulation, starts, search, held)?
-                }
-                Measurement::Sensors(sensors) => {
-                    let numbers = self.targets.of_sensors(parameters);
-                    let mut of_window = |start: &mut State| {
-                        sensors.estimated_system(&differentiated, &numbers, simulation, start, (search, held))
-                    };
-                    starts.iter_mut().map(&mut of_window).collect::<Result<_, _>>()?
-                }
+                Measurement::Motion(motion) => motion.systems(&at, starts, search, held)?,
                 Measurement::Indentation(test) => {
                     let test = IndentationResiduals { of: self, test };
                     return Ok((residuals_and_jacobian(&test, parameters)?, Vec::new()));
@@ -300,13 +250,13 @@ impl<A: AppliedForces + Clone> Identification<A> {
                     jacobians.push(by_parameters.remove_rows(0, first));
                 }
             }
-            Ok(((residuals, stacked(&jacobians, parameters.len())), windows))
+            Ok(((residuals, stacked(jacobians.iter(), parameters.len())), windows))
         };
         let parts = in_parallel(self.with_held(substeps).into_iter().zip(starts), part).into_iter();
         let parts = parts.collect::<Result<Vec<LinearMeasurement>, Error>>()?;
         let (linear, windows): (Vec<LinearResiduals>, _) = parts.into_iter().unzip();
         let (residuals, jacobians): (Vec<_>, Vec<_>) = linear.into_iter().unzip();
-        Ok(((residuals.concat(), stacked(&jacobians, parameters.len())), windows))
+        Ok(((residuals.concat(), stacked(jacobians.iter(), parameters.len())), windows))
     }
 }
 

@@ -53,8 +53,7 @@ pub struct HorizonError {
 
 /// The state of a model with one free body in a recorded pose, at rest.
 fn posed(recorded: &RecordedState) -> State {
-    let RecordedState { orientation, position, .. } = *recorded;
-    State::of_bodies(vec![BodyState { orientation, position, velocity: SpatialVelocity::zero() }])
+    State::of_bodies(vec![BodyState { velocity: SpatialVelocity::zero(), ..recorded.body }])
 }
 
 /// The recorded time that predictions start from.
@@ -93,11 +92,9 @@ impl<A: AppliedForces> Identification<A> {
             return Err(ProblemError::Setting { field, found: "0".into(), allowed });
         }
         let (model, _) = self.seeded(parameters)?;
-        let of_measurement = |measurement: &Measurement| match measurement {
-            Measurement::Motion(motion) => {
-                Some(self.horizons_of(&model, motion.recording(), horizons)).transpose()
-            }
-            Measurement::Indentation(_) | Measurement::Sensors(_) => Ok(None),
+        let of_measurement = |measurement: &Measurement| {
+            let states = measurement.motion().and_then(RecordedMotion::states);
+            states.map(|states| self.horizons_of(&model, &states.recording, horizons)).transpose()
         };
         let recordings = in_parallel(&self.measurements, of_measurement).into_iter();
         let recordings: Vec<RecordingHorizons> =
@@ -161,8 +158,9 @@ impl<A: AppliedForces> Identification<A> {
             starts: None,
         };
         let motion = RecordedMotion::new(model, &body.name, part, &sigma, &TimeWindow::default())?;
-        motion.check_gaps(self.settings.time_step)?;
-        let prediction = motion.prediction(model, self.simulation(), &motion.recorded_starts())?;
+        motion.states().map_or(Ok(()), |states| states.check_gaps(self.settings.time_step))?;
+        let at = self.trial(model, &[], &self.settings);
+        let prediction = motion.prediction(&at, &motion.recorded_starts())?;
         let Prediction::Motion { recorded, simulated, .. } = prediction else { return Ok(Vec::new()) };
         let distances: Vec<_> = recorded.iter().zip(&simulated).map(|(r, s)| distance(r, s)).collect();
         match distances.iter().all(|(position, rotation)| position.is_finite() && rotation.is_finite()) {

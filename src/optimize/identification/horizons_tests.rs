@@ -57,15 +57,7 @@ fn recording(model: &Model) -> Recording {
     let mut state = State::of_bodies(vec![body]);
     let mut states = Vec::new();
     for k in 0..=50 {
-        let BodyState { orientation, position, velocity } = state.bodies[0];
-        states.push(RecordedState {
-            time: 5e-3 * f64::from(k),
-            position,
-            orientation,
-            linear_velocity: velocity.translational,
-            angular_velocity: velocity.rotational,
-            line: None,
-        });
+        states.push(RecordedState { time: 5e-3 * f64::from(k), body: state.bodies[0], line: None });
         let trajectory = Rollout::new(model, &state, settings(), 5e-3).simulate().unwrap();
         state = trajectory.states.last().unwrap().clone();
     }
@@ -82,7 +74,7 @@ fn errors(model: &Model, recording: Recording, names: &[&str], values: &[f64]) -
         starts: None,
     };
     let motion = RecordedMotion::new(model, "cube", recording, &sigma, &TimeWindow::default()).unwrap();
-    let state = State::of_bodies(vec![posed(&motion.recording().states[0]).bodies[0]]);
+    let state = State::of_bodies(vec![posed(&motion.states().unwrap().recording.states[0]).bodies[0]]);
     let names = names.iter().copied();
     let measurements = vec![Measurement::Motion(motion)];
     let problem =
@@ -92,9 +84,9 @@ fn errors(model: &Model, recording: Recording, names: &[&str], values: &[f64]) -
 
 /// The height of the lowest corner of a recorded cube, m.
 fn lowest(recorded: &RecordedState) -> f64 {
-    let rotation = recorded.orientation.to_matrix();
+    let rotation = recorded.body.orientation.to_matrix();
     let corner = |i: u32| Vector3::from_fn(|k, _| if i >> k & 1 == 0 { HALF } else { -HALF });
-    let heights = (0..8).map(|i| (recorded.position + rotation * corner(i)).z);
+    let heights = (0..8).map(|i| (recorded.body.position + rotation * corner(i)).z);
     heights.fold(f64::INFINITY, f64::min)
 }
 
@@ -123,8 +115,8 @@ fn a_recording_that_is_moved_after_the_start_is_as_far_off_as_it_was_moved() {
     let names = ["bodies.table.shift[2]"];
     // By 1 mm at the first time after the start, by 2 mm at the second, and so on.
     for (k, state) in recording.states[touch - 2..].iter_mut().enumerate() {
-        state.position.y += 1e-3 * k as f64;
-        state.orientation = state.orientation.rotated_by(&Vector3::new(0.0, 0.0, 0.01 * k as f64));
+        state.body.position.y += 1e-3 * k as f64;
+        state.body.orientation = state.body.orientation.rotated_by(&Vector3::new(0.0, 0.0, 0.01 * k as f64));
     }
     let found = errors(&model, recording.clone(), &names, &[0.0]).mean;
     for (error, expected) in found.iter().zip([5.5, 1.0]) {

@@ -121,7 +121,11 @@ impl Loss {
 
     /// The same of residuals r with derivatives J, given one matrix for each group of columns:
     /// f J + 2 f′ r (rᵀJ) with f the factor and f′ its derivative with respect to s.
-    pub(super) fn reduce_linear(self, residuals: &mut DVector<f64>, jacobians: [&mut DMatrix<f64>; 3]) {
+    pub(super) fn reduce_linear<const N: usize>(
+        self,
+        residuals: &mut DVector<f64>,
+        jacobians: [&mut DMatrix<f64>; N],
+    ) {
         if self == Self::Squares {
             return;
         }

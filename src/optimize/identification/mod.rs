@@ -17,11 +17,11 @@ mod outliers;
 mod parameter_path;
 mod phase;
 mod prediction;
+mod recorded_motion;
+mod recorded_states;
 mod residuals;
-mod row_residuals;
 mod sensors;
 mod targets;
-mod trajectory;
 mod window_motion;
 
 use std::sync::{Mutex, PoisonError};
@@ -40,14 +40,13 @@ pub use outliers::Outliers;
 pub use parameter_path::parameters_at;
 pub use phase::Phase;
 pub use prediction::{Prediction, UntouchedIndentation};
-pub use sensors::{
-    Channel, ChannelError, ChannelPrediction, ForcesOf, QuantityKind, Sensor, SensorData, SensorRecording,
-};
-pub use trajectory::RecordedMotion;
+pub use recorded_motion::RecordedMotion;
+pub use sensors::{Channel, ChannelError, ChannelPrediction, ForcesOf, QuantityKind, Sensor, SensorData};
 
 use self::fitted::Starts;
+use self::recorded_motion::Trial;
 use self::targets::{Target, Targets};
-use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State, TANGENT_DIMENSION};
+use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::parallel::in_parallel;
 use crate::rollout::{MotionWarning, SimulationSettings};
@@ -71,76 +70,54 @@ fn check_residuals<T: Scalar>(residuals: &[T], name: &str, line: Option<u64>) ->
 /// A measurement that a model is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
-    /// The recorded motion of a body.
+    /// A recorded motion.
     Motion(RecordedMotion),
     /// Forces at depths of indentation.
     Indentation(IndentationTest),
-    /// What sensors recorded of a motion.
-    Sensors(SensorRecording),
 }
 
 impl Measurement {
     /// Where it comes from: the file, if it was read from one.
     pub fn name(&self) -> &str {
         match self {
-            Self::Motion(motion) => &motion.recording().name,
+            Self::Motion(motion) => motion.name(),
             Self::Indentation(test) => test.name(),
-            Self::Sensors(sensors) => sensors.name(),
+        }
+    }
+
+    /// The recorded motion, if it is one.
+    pub(super) fn motion(&self) -> Option<&RecordedMotion> {
+        match self {
+            Self::Motion(motion) => Some(motion),
+            Self::Indentation(_) => None,
         }
     }
 
     /// The states at the starts of windows, as far as they were recorded.
     fn recorded_starts(&self) -> Vec<State> {
-        match self {
-            Self::Motion(motion) => motion.recorded_starts(),
-            Self::Sensors(sensors) => vec![sensors.start().clone()],
-            Self::Indentation(_) => Vec::new(),
-        }
+        self.motion().map_or_else(Vec::new, RecordedMotion::recorded_starts)
     }
 
     /// Number of motions that are simulated by themselves.
     fn windows(&self) -> usize {
-        match self {
-            Self::Motion(motion) => motion.windows(),
-            Self::Sensors(_) => 1,
-            Self::Indentation(_) => 0,
-        }
+        self.motion().map_or(0, RecordedMotion::windows)
     }
 
     /// How many directions of the state at the start of each window are estimated.
     fn estimated_directions(&self) -> usize {
-        match self {
-            Self::Motion(motion) if motion.estimates_starts() => TANGENT_DIMENSION,
-            Self::Sensors(sensors) => sensors.estimated_directions(),
-            Self::Motion(_) | Self::Indentation(_) => 0,
-        }
-    }
-
-    /// The same, with another motion if it is one.
-    fn with_motion(&self, change: &mut impl FnMut(&RecordedMotion) -> RecordedMotion) -> Self {
-        match self {
-            Self::Motion(motion) => Self::Motion(change(motion)),
-            Self::Indentation(_) | Self::Sensors(_) => self.clone(),
-        }
+        self.motion().map_or(0, |motion| motion.estimated.len())
     }
 
     /// The sensors that recorded it.
-    fn sensors(&self) -> &[Sensor] {
-        match self {
-            Self::Sensors(sensors) => sensors.sensors(),
-            Self::Motion(_) | Self::Indentation(_) => &[],
-        }
+    pub(crate) fn sensors(&self) -> &[Sensor] {
+        let channels = self.motion().and_then(RecordedMotion::channels);
+        channels.map_or(&[], |channels| &channels.sensors)
     }
 }
 
 /// The sensors of measurements.
 fn sensors_of(measurements: &[Measurement]) -> &[Sensor] {
     measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty()).unwrap_or_default()
-}
-
-/// The start of a measurement that has one window.
-fn only(starts: Vec<State>) -> State {
-    starts.into_iter().next().unwrap_or_default()
 }
 
 /// The deviation of the model from one measurement, in SI units.
@@ -254,11 +231,8 @@ impl<A: AppliedForces> Identification<A> {
             seen.push(name);
         }
         let targets = Targets(targets);
-        for measurement in &measurements {
-            if let Measurement::Motion(motion) = measurement {
-                motion.check_gaps(settings.time_step)?;
-            }
-        }
+        let motions = measurements.iter().filter_map(Measurement::motion);
+        motions.filter_map(RecordedMotion::states).try_for_each(|s| s.check_gaps(settings.time_step))?;
         let present = measurements.iter().map(Measurement::recorded_starts).collect();
         let starts = Mutex::new(Starts::recorded(present));
         Ok(Self { model, state, settings, applied, targets, measurements, starts })
@@ -312,9 +286,14 @@ impl<A: AppliedForces> Identification<A> {
         self.targets.seeded(&self.model, &self.state, parameters)
     }
 
-    /// How motions are simulated.
-    fn simulation(&self) -> (&SimulationSettings, &A) {
-        (&self.settings, &self.applied)
+    /// A model with values of parameters as motions are compared with it.
+    fn trial<'s, M, T: Scalar>(
+        &'s self,
+        model: &'s M,
+        parameters: &[T],
+        settings: &'s SimulationSettings,
+    ) -> Trial<'s, M, T> {
+        Trial { model, sensors: self.targets.of_sensors(parameters), settings, applied: &self.applied }
     }
 
     /// Windows whose starts are estimated, and all windows.
@@ -332,16 +311,10 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn motion_warnings(&self, parameters: &[f64]) -> Result<Vec<(String, MotionWarning)>, ProblemError> {
         let (model, _) = self.seeded(parameters)?;
-        let warnings = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
-            Measurement::Motion(motion) => {
-                let found = motion.warnings(&model, self.simulation(), &starts)?;
-                Ok(found.into_iter().map(|warning| (motion.recording().name.clone(), warning)).collect())
-            }
-            Measurement::Sensors(sensors) => {
-                let found = sensors.warnings(&model, self.simulation(), &only(starts))?;
-                Ok(found.into_iter().map(|warning| (sensors.name().to_owned(), warning)).collect())
-            }
-            Measurement::Indentation(_) => Ok(Vec::new()),
+        let at = self.trial(&model, parameters, &self.settings);
+        let warnings = |(measurement, starts): (&Measurement, Vec<State>)| {
+            let found = measurement.motion().map_or_else(|| Ok(Vec::new()), |m| m.warnings(&at, &starts))?;
+            Ok(found.into_iter().map(|warning| (measurement.name().to_owned(), warning)).collect())
         };
         let all = in_parallel(self.measurements.iter().zip(self.present_starts()), warnings).into_iter();
         Ok(all.collect::<Result<Vec<Vec<_>>, ProblemError>>()?.concat())
@@ -353,37 +326,29 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn errors(&self, parameters: &[f64]) -> Result<Vec<MeasurementError>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
+        let at = self.trial(&model, parameters, &self.settings);
         let error = |(measurement, starts): (&Measurement, Vec<State>)| {
             let error = match measurement {
-                Measurement::Motion(motion) => motion.error(&model, self.simulation(), &starts)?,
+                Measurement::Motion(motion) => motion.error(&at, &starts)?,
                 Measurement::Indentation(test) => {
                     test.error(&model, &state, self.targets.offset(parameters, test.table()))?
-                }
-                Measurement::Sensors(sensors) => {
-                    let numbers = self.targets.of_sensors(parameters);
-                    let channels = sensors.predictions(&model, &numbers, self.simulation(), &only(starts))?;
-                    let channels = channels.into_iter().map(ChannelError::from).collect();
-                    MeasurementError::Sensors { name: sensors.name().to_owned(), channels }
                 }
             };
             if error.is_finite() {
                 return Ok(error);
             }
-            let (MeasurementError::Motion { name, .. }
-            | MeasurementError::Indentation { name, .. }
-            | MeasurementError::Sensors { name, .. }) = error;
-            Err(ProblemError::NotFinite { measurement: name })
+            Err(ProblemError::NotFinite { measurement: measurement.name().to_owned() })
         };
         in_parallel(self.measurements.iter().zip(self.present_starts()), error).into_iter().collect()
     }
 }
 
-/// Matrices with this many columns below one another.
-fn stacked(parts: &[DMatrix<f64>], columns: usize) -> DMatrix<f64> {
-    let mut all = DMatrix::zeros(parts.iter().map(DMatrix::nrows).sum(), columns);
+/// Matrices below one another, with this many columns or fewer, where the others are zeros.
+fn stacked<'m>(parts: impl Iterator<Item = &'m DMatrix<f64>> + Clone, columns: usize) -> DMatrix<f64> {
+    let mut all = DMatrix::zeros(parts.clone().map(DMatrix::nrows).sum(), columns);
     let mut first = 0;
     for part in parts {
-        all.rows_mut(first, part.nrows()).copy_from(part);
+        all.view_mut((first, 0), part.shape()).copy_from(part);
         first += part.nrows();
     }
     all

@@ -65,15 +65,7 @@ fn settings() -> SimulationSettings {
 /// The parameters `names` of the model, compared with a block that does not move, over an impact.
 fn identification(names: &[&str]) -> Result<Identification, ProblemError> {
     let state = initial();
-    let BodyState { orientation, position, velocity } = state.bodies[0];
-    let at = |time: f64| RecordedState {
-        time,
-        position,
-        orientation,
-        linear_velocity: velocity.translational,
-        angular_velocity: velocity.rotational,
-        line: None,
-    };
+    let at = |time: f64| RecordedState { time, body: state.bodies[0], line: None };
     let recording = Recording { name: "still".into(), states: [0.0, 0.03, 0.06].map(at).to_vec() };
     let sigma = StandardDeviations {
         position: 1e-2,

@@ -2,7 +2,7 @@
 
 use super::deviations::StandardDeviations;
 use super::sensors::ChannelPrediction;
-use super::{Identification, Measurement, only};
+use super::{Identification, Measurement};
 use crate::multibody::{AppliedForces, BodyState, State};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
@@ -66,15 +66,11 @@ impl<A: AppliedForces> Identification<A> {
     /// Values out of their range, or a simulation that fails.
     pub fn predictions(&self, parameters: &[f64]) -> Result<Vec<Prediction>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
+        let at = self.trial(&model, parameters, &self.settings);
         let prediction = |(measurement, starts): (&Measurement, Vec<State>)| match measurement {
-            Measurement::Motion(motion) => motion.prediction(&model, self.simulation(), &starts),
+            Measurement::Motion(motion) => motion.prediction(&at, &starts),
             Measurement::Indentation(test) => {
                 Ok(test.prediction(&model, &state, self.targets.offset(parameters, test.table())))
-            }
-            Measurement::Sensors(sensors) => {
-                let numbers = self.targets.of_sensors(parameters);
-                let channels = sensors.predictions(&model, &numbers, self.simulation(), &only(starts))?;
-                Ok(Prediction::Sensors { name: sensors.name().to_owned(), channels })
             }
         };
         in_parallel(self.measurements.iter().zip(self.present_starts()), prediction).into_iter().collect()
@@ -93,7 +89,7 @@ impl<A: AppliedForces> Identification<A> {
             Measurement::Indentation(test) => {
                 test.untouched(&model, &state, self.targets.offset(parameters, test.table()))
             }
-            Measurement::Motion(_) | Measurement::Sensors(_) => None,
+            Measurement::Motion(_) => None,
         };
         Ok(self.measurements.iter().filter_map(untouched).collect())
     }

@@ -4,61 +4,39 @@ use std::sync::Mutex;
 
 use argmin::core::Error;
 
-use super::fitted::{Starts, joined};
-use super::trajectory::{RecordedMotion, WindowSubsteps};
-use super::{Identification, Measurement, only};
+use super::fitted::{Estimated, Fineness, Starts};
+use super::recorded_motion::WindowSubsteps;
+use super::{Identification, Measurement};
 use crate::multibody::{AppliedForces, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::least_squares::{Finer, HeldSubsteps, LinearResiduals, Residuals};
 use crate::parallel::in_parallel;
+use crate::rollout::finer_settings;
 use crate::scalar::Scalar;
 
+/// The residuals of all measurements, one after another.
+fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
+    parts.into_iter().flat_map(|(_, residuals)| residuals).collect()
+}
+
 impl<A: AppliedForces> Identification<A> {
-    /// The residuals of each measurement, with its name.
+    /// The residuals of each measurement, with its name, where error-controlled steps have these substeps, if any.
     ///
     /// # Errors
     /// Values out of their range, or a simulation that fails.
     pub fn residuals_by_measurement<T: Scalar>(
         &self,
         parameters: &[T],
-    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
-        self.residuals_of_all(parameters, None)
-    }
-
-    /// The residuals of each measurement, with its name, where error-controlled steps have these substeps.
-    ///
-    /// # Errors
-    /// Values out of their range, or a simulation that fails.
-    pub fn residuals_by_measurement_holding<T: Scalar>(
-        &self,
-        parameters: &[T],
-        substeps: &HeldSubsteps,
-    ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
-        self.residuals_of_all(parameters, Some(substeps))
-    }
-
-    pub(super) fn residuals_of_all<T: Scalar>(
-        &self,
-        parameters: &[T],
         substeps: Option<&HeldSubsteps>,
     ) -> Result<Vec<(&str, Vec<T>)>, ProblemError> {
         let (model, state) = self.seeded(parameters)?;
+        let at = self.trial(&model, parameters, &self.settings);
         let with_starts = self.with_held(substeps).into_iter().zip(self.present_starts());
         let all = in_parallel(with_starts, |((measurement, held), starts)| match measurement {
-            Measurement::Motion(motion) => {
-                let residuals = motion.residuals(&model, self.simulation(), &starts, held)?;
-                Ok((motion.recording().name.as_str(), residuals))
-            }
+            Measurement::Motion(motion) => Ok((motion.name(), motion.residuals(&at, &starts, held)?)),
             Measurement::Indentation(test) => {
                 let offset = self.targets.offset(parameters, test.table());
                 Ok((test.name(), test.residuals(&model, &state, offset)?))
-            }
-            Measurement::Sensors(sensors) => {
-                let numbers = self.targets.of_sensors(parameters);
-                let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
-                let simulation = self.simulation();
-                let residuals = sensors.residuals(&model, &numbers, simulation, &only(starts), held)?;
-                Ok((sensors.name(), residuals))
             }
         });
         all.into_iter().collect()
@@ -84,7 +62,7 @@ impl<A: AppliedForces> Identification<A> {
 /// were estimated last ([`Identification::minimized_with_jacobian`]), which are constants here.
 impl<A: AppliedForces + Clone> Residuals for Identification<A> {
     fn residuals<T: Scalar>(&self, parameters: &[T]) -> Result<Vec<T>, Error> {
-        Ok(joined(self.residuals_by_measurement(parameters)?))
+        Ok(joined(self.residuals_by_measurement(parameters, None)?))
     }
 
     /// A stretch for each window of the recorded motions, in the order of the measurements.
@@ -92,15 +70,10 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         let mut stretches = Vec::new();
         if self.settings.integrator.is_error_controlled() {
             let (model, _) = self.seeded(parameters)?;
+            let at = self.trial(&model, parameters, &self.settings);
             for (measurement, starts) in self.measurements.iter().zip(self.present_starts()) {
-                match measurement {
-                    Measurement::Motion(motion) => {
-                        stretches.extend(motion.substeps(&model, self.simulation(), &starts)?);
-                    }
-                    Measurement::Sensors(sensors) => {
-                        stretches.push(sensors.substeps(&model, self.simulation(), &only(starts))?);
-                    }
-                    Measurement::Indentation(_) => {}
+                if let Measurement::Motion(motion) = measurement {
+                    stretches.extend(motion.substeps(&at, &starts)?);
                 }
             }
         }
@@ -112,11 +85,18 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         parameters: &[T],
         substeps: &HeldSubsteps,
     ) -> Result<Vec<T>, Error> {
-        Ok(joined(self.residuals_by_measurement_holding(parameters, substeps)?))
+        Ok(joined(self.residuals_by_measurement(parameters, Some(substeps))?))
     }
 
+    /// Where starts are estimated, with the Jacobian that a fit will ask for next, so that both belong to the same starts.
     fn minimized(&self, parameters: &[f64], substeps: Option<&HeldSubsteps>) -> Result<Vec<f64>, Error> {
-        self.fitted_residuals(parameters, substeps)
+        if self.eliminated() == 0 {
+            return Ok(joined(self.residuals_by_measurement(parameters, substeps)?));
+        }
+        let evaluation = self.evaluation(parameters, substeps)?;
+        let residuals = evaluation.linear.0.clone();
+        self.locked().tried = Some(evaluation);
+        Ok(residuals)
     }
 
     fn minimized_with_jacobian(
@@ -124,7 +104,7 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         parameters: &[f64],
         substeps: Option<&HeldSubsteps>,
     ) -> Result<LinearResiduals, Error> {
-        self.fitted_residuals_with_jacobian(parameters, substeps)
+        Ok(self.take_linear(self.evaluation(parameters, substeps)?))
     }
 
     /// That of motions is; with starts that are estimated the residuals already need most of it.
@@ -138,14 +118,12 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
     }
 
     fn eased(&self) -> Option<Self> {
-        let mut is_eased = false;
-        let mut eased_motion = |motion: &RecordedMotion| {
-            let eased = motion.eased();
-            is_eased |= eased.is_some();
-            eased.unwrap_or_else(|| motion.clone())
-        };
-        let measurements = self.measurements.iter();
-        let measurements: Vec<Measurement> = measurements.map(|m| m.with_motion(&mut eased_motion)).collect();
+        let eased = |measurement: &Measurement| Some(Measurement::Motion(measurement.motion()?.eased()?));
+        let eased: Vec<_> = self.measurements.iter().map(eased).collect();
+        let is_eased = eased.iter().any(Option::is_some);
+        let with_own = eased.into_iter().zip(&self.measurements);
+        let measurements: Vec<_> =
+            with_own.map(|(eased, own)| eased.unwrap_or_else(|| own.clone())).collect();
         let present = measurements.iter().map(Measurement::recorded_starts).collect();
         is_eased.then(|| Self {
             model: self.model.clone(),
@@ -191,12 +169,20 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         is_whole
     }
 
+    /// With half the step, or a tenth of the accuracy where the error of steps is controlled; or with a higher order of
+    /// quadrature, if there is one that counts.
     fn minimized_with_finer(
         &self,
         what: Finer,
         parameters: &[f64],
     ) -> Option<Result<LinearResiduals, Error>> {
-        let has_motion = self.measurements.iter().any(|measurement| measurement.windows() > 0);
-        has_motion.then(|| self.fitted_residuals_with_finer(what, parameters)).flatten()
+        self.measurements.iter().find(|measurement| measurement.windows() > 0)?;
+        let (settings, order) = match what {
+            Finer::Steps => (finer_settings(&self.settings), None),
+            Finer::Quadrature => (self.settings, Some(self.higher_order()?)),
+        };
+        let (mut starts, fineness) = (self.present_starts(), Fineness { settings: &settings, order });
+        let linearized = self.linearized(parameters, fineness, None, &mut starts, Estimated::Eliminated);
+        Some(linearized.map(|(linear, _)| linear))
     }
 }

@@ -106,8 +106,7 @@ impl Targets {
     }
 
     /// Derivatives with respect to the fit's parameters at these values, from those with respect to
-    /// [`Self::parameters`] of the model that has the values and then, if there are more columns, those with respect to
-    /// the parameters of sensors.
+    /// [`Self::parameters`] of the model that has the values and then those with respect to the parameters of sensors.
     pub fn gathered(&self, by: &DMatrix<f64>, values: &[f64]) -> DMatrix<f64> {
         let mut gathered = DMatrix::zeros(by.nrows(), self.0.len());
         let (mut next, mut next_of_sensor) = (0, self.parameters().len());
@@ -117,10 +116,8 @@ impl Targets {
                 next += 1;
             }
             for _ in &target.sensors {
-                if next_of_sensor < by.ncols() {
-                    gathered.column_mut(k).axpy(1.0, &by.column(next_of_sensor), 1.0);
-                    next_of_sensor += 1;
-                }
+                gathered.column_mut(k).axpy(1.0, &by.column(next_of_sensor), 1.0);
+                next_of_sensor += 1;
             }
         }
         gathered

@@ -6,36 +6,24 @@ use std::ops::Range;
 
 use nalgebra::DMatrix;
 
-use crate::multibody::{AppliedForces, DifferentiatedModel, Model, State};
+use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
 use crate::rollout::{
-    Command, ControlSignal, SimulationError, SimulationSettings, StepTime, checked_step, checked_step_taped,
-    not_differentiated,
+    Command, ControlSignal, LinearSteps, SimulationError, SimulationSettings, StepTime, checked_step,
 };
 use crate::scalar::Scalar;
-use crate::step::{DerivativeWorkspace, StepProblem, StepWorkspace, Substep, Tape};
+use crate::step::{StepProblem, StepWorkspace, Substep};
 
-/// How steps are taken between recorded times.
-pub(super) struct Steps<'a, A> {
+/// How steps are taken between the times at which a motion is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'a> {
     pub settings: &'a SimulationSettings,
-    /// Forces on the free bodies.
-    pub applied: &'a A,
     /// The commands of the model's actuators.
-    commands: &'a [Command],
+    pub commands: &'a [Command],
     /// The substeps of the steps that are still to be taken, where they are held.
-    held: Option<&'a [Vec<Substep>]>,
+    pub held: Option<&'a [Vec<Substep>]>,
 }
 
-impl<'a, A: AppliedForces> Steps<'a, A> {
-    /// Steps of a window, with their substeps where these are held.
-    pub fn new(settings: &'a SimulationSettings, applied: &'a A, held: Option<&'a [Vec<Substep>]>) -> Self {
-        Self { settings, applied, commands: &[], held }
-    }
-
-    /// The same steps under these commands of the model's actuators.
-    pub fn under_commands(self, commands: &'a [Command]) -> Self {
-        Self { commands, ..self }
-    }
-
+impl<'a> Steps<'a> {
     /// The control values of a step.
     fn control<T: Scalar>(&self, at: StepTime) -> Vec<T> {
         let mut row = vec![T::from(0.0); self.commands.len()];
@@ -44,7 +32,7 @@ impl<'a, A: AppliedForces> Steps<'a, A> {
     }
 
     /// The steps of a span of time: equal ones, not longer than the time step.
-    fn in_span(&self, span: &Range<f64>) -> Result<impl Iterator<Item = StepTime> + use<A>, SimulationError> {
+    fn in_span(&self, span: &Range<f64>) -> Result<impl Iterator<Item = StepTime> + use<>, SimulationError> {
         let longest = self.settings.time_step;
         if longest.is_nan() || longest <= 0.0 {
             return Err(SimulationError::TimeStep(longest));
@@ -70,13 +58,13 @@ impl<'a, A: AppliedForces> Steps<'a, A> {
     /// error is controlled and whose substeps are not held.
     pub fn advance<T: Scalar>(
         &mut self,
-        model: &Model<T>,
+        (model, applied): (&Model<T>, &dyn ForcesIn<T>),
         mut state: State<T>,
         span: Range<f64>,
         workspace: &mut StepWorkspace<T>,
         taken: &mut Vec<Vec<Substep>>,
     ) -> Result<State<T>, SimulationError> {
-        let (integrator, applied) = (self.settings.integrator, self.applied);
+        let integrator = self.settings.integrator;
         for at in self.in_span(&span)? {
             let StepTime { time, dt, number } = at;
             let (substeps, control) = (self.next_held(), self.control(at));
@@ -129,25 +117,16 @@ impl Sensitive {
     }
 }
 
-/// The memory of linearized steps.
-#[derive(Default)]
-pub(super) struct TapedSteps {
-    workspace: StepWorkspace,
-    tape: Tape,
-    derivatives: DerivativeWorkspace,
-}
-
-impl<A: AppliedForces> Steps<'_, A> {
+impl Steps<'_> {
     /// Carries a state with its derivatives to the end of a span of time.
     pub fn advance_linearized(
         &mut self,
-        model: &DifferentiatedModel<'_>,
+        (model, applied): (&DifferentiatedModel<'_>, &dyn ForcesIn<f64>),
         at: &mut Sensitive,
         span: Range<f64>,
-        memory: &mut TapedSteps,
+        memory: &mut LinearSteps,
     ) -> Result<(), SimulationError> {
-        let (integrator, applied) = (self.settings.integrator, self.applied);
-        let TapedSteps { workspace, tape, derivatives } = memory;
+        let integrator = self.settings.integrator;
         for step in self.in_span(&span)? {
             let (substeps, control) = (self.next_held(), self.control(step));
             let problem = StepProblem {
@@ -159,10 +138,7 @@ impl<A: AppliedForces> Steps<'_, A> {
                 control: &control,
                 substeps,
             };
-            let after = checked_step_taped(integrator, &problem, step.number, model, workspace, tape)?;
-            let jacobian = tape
-                .jacobian(model, applied, derivatives)
-                .map_err(|error| not_differentiated(model.model(), step, error))?;
+            let (after, jacobian) = memory.take(integrator, &problem, step.number, model)?;
             at.by_start = &jacobian.by_state * &at.by_start;
             at.by_parameters = &jacobian.by_state * &at.by_parameters + &jacobian.by_parameters;
             at.state = after;

@@ -153,18 +153,8 @@ impl<'a, R: TrajectoryResiduals> LossToEnd<'a, R> {
         let part = Dual::variable(self.ending.part(), 0);
         let rate = State::lift(&state).difference(&between(&State::lift(before), &State::lift(after), part));
         let mut by_state = vec![0.0; rate.len()];
-        let contacts = Default::default();
-        let (model, state) = (rollout.model, &state);
-        let end = Moment {
-            step: steps,
-            time,
-            dt: 0.0,
-            model,
-            state,
-            control: &[],
-            contacts: &contacts,
-            step_end: None,
-        };
+        let (model, contacts) = (rollout.model, Default::default());
+        let end = Moment { step: steps, time, ..Moment::instant(model, &state, &[], &contacts) };
         let mut by =
             MomentGradient { state: &mut by_state, step_end: &mut [], control: &mut [], parameters: &mut [] };
         let mut workspace = LossWorkspace::new(model, &[])?;
@@ -188,10 +178,9 @@ impl<R: TrajectoryResiduals> Loss for LossToEnd<'_, R> {
             states: [moment.state.real(), after.real()],
             running: running.real(),
         });
-        let state = &between(moment.state, after, T::from(self.ending.part()));
-        let contacts = &Default::default();
-        let end =
-            Moment { step: steps, time, dt: 0.0, state, control: &[], contacts, step_end: None, ..*moment };
+        let state = between(moment.state, after, T::from(self.ending.part()));
+        let contacts = Default::default();
+        let end = Moment { step: steps, time, ..Moment::instant(moment.model, &state, &[], &contacts) };
         running + loss.terminal(&end)
     }
 }

@@ -1,12 +1,8 @@
 //! What sensors measured beside what a model says: to look at, and as root mean squares.
 
 use super::reading::Reading;
-use super::settings::SensorParameter;
-use super::{Recorded, SensorRecording};
-use crate::multibody::{AppliedForces, Model, State};
-use crate::optimize::error::ProblemError;
+use super::{Recorded, RecordedChannels};
 use crate::optimize::identification::root_mean_square;
-use crate::rollout::SimulationSettings;
 
 /// What a channel of a sensor measured, and what a model says.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,17 +47,11 @@ impl From<ChannelPrediction> for ChannelError {
     }
 }
 
-impl SensorRecording {
+impl RecordedChannels {
     /// What was measured by each channel, and what the model says.
-    pub(in crate::optimize::identification) fn predictions(
-        &self,
-        model: &Model,
-        sensors: &[(&SensorParameter, f64)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-    ) -> Result<Vec<ChannelPrediction>, ProblemError> {
-        let deviations = self.deviations(model, sensors, simulation, start, None)?;
-        let of_channel = |(channel, deviations): (&Recorded, Vec<[f64; 3]>)| {
+    pub fn predictions(&self, deviations: Vec<Vec<f64>>) -> Vec<ChannelPrediction> {
+        let mut deviations = deviations.into_iter();
+        let of_channel = |channel: &Recorded| {
             let (kind, sensor) = (channel.kind, &self.sensors[channel.sensor]);
             let number = |reading: &Reading<f64>| match reading {
                 Reading::Vector(vector) => vector.x,
@@ -74,10 +64,10 @@ impl SensorRecording {
                 unit: kind.unit(),
                 times: channel.times.clone(),
                 sigma: channel.weight.recip(),
-                differences: deviations.iter().map(|d| d[..kind.dimension()].to_vec()).collect(),
+                differences: deviations.by_ref().take(channel.times.len()).collect(),
                 measured: is_number.then(|| channel.measured.iter().map(number).collect()),
             }
         };
-        Ok(self.channels.iter().zip(deviations).map(of_channel).collect())
+        self.channels.iter().map(of_channel).collect()
     }
 }

@@ -6,47 +6,39 @@ use std::collections::HashMap;
 use nalgebra::{DMatrix, DVector};
 
 use super::interpolation::{Weights, weights};
+use super::kind::QuantityKind;
 use super::reading::Reading;
-use super::settings::{SensorParameter, sensor_numbers};
-use super::{Recorded, SensorRecording};
+use super::settings::{SensorNumbers, SensorParameter, sensor_numbers};
+use super::{Recorded, RecordedChannels, commands_at, problem};
 use crate::multibody::{
-    DIRECTIONS, DifferentiatedModel, ForcesIn, JointLaw, Model, PairWorkspace, Parameter, ParameterError,
-    SeededModel, State, for_each_tangent_chunk, seeded_models,
+    DIRECTIONS, DifferentiatedModel, ForcesIn, Model, PairWorkspace, Parameter, ParameterError, SeededModel,
+    State, for_each_tangent_chunk, seeded_models,
 };
-use crate::optimize::identification::window_motion::Sensitive;
-use crate::rollout::{Moment, Quantity, Reader, SimulationSettings};
+use crate::optimize::identification::recorded_motion::Rows;
+use crate::optimize::identification::window_motion::{Sensitive, Steps};
+use crate::rollout::{Moment, Quantity, Reader};
 use crate::scalar::DualArray;
-use crate::step::{StepForces, Substep};
+use crate::step::StepForces;
 
 type Directional = DualArray<DIRECTIONS>;
-
-/// The user's forces in steps, and the substeps where they are held.
-type Simulation<'a> = (&'a dyn ForcesIn<Directional>, Option<&'a [Vec<Substep>]>);
-
-/// The residuals of one sample of a channel, and their derivatives.
-pub(super) struct Rows {
-    pub residuals: DVector<f64>,
-    /// With respect to what is estimated of the start.
-    pub by_start: DMatrix<f64>,
-    /// With respect to the parameters of the model.
-    pub by_model: DMatrix<f64>,
-    /// With respect to the parameters of sensors.
-    pub by_sensors: DMatrix<f64>,
-}
 
 /// The readings at the ends of steps with their derivatives along the state's tangent space, each made when it is first
 /// asked for.
 pub(super) struct LinearReadings<'a> {
-    recording: &'a SensorRecording,
+    recording: &'a RecordedChannels,
+    /// The numbers of all sensors, with derivatives with respect to those that are varied, some at a time.
+    numbers: Vec<Vec<SensorNumbers<Directional>>>,
+    /// How many of them are varied.
+    sensors: usize,
     model: &'a DifferentiatedModel<'a>,
     motion: &'a [Sensitive],
-    settings: &'a SimulationSettings,
-    simulation: Simulation<'a>,
+    steps: Steps<'a>,
+    applied: &'a dyn ForcesIn<Directional>,
     quantities: Vec<Vec<Quantity>>,
     /// The forces of steps among them.
     of_steps: Vec<Vec<Quantity>>,
-    /// The model as a constant, and where contact is looked at with derivatives with respect to its parameters, some at a
-    /// time.
+    /// The model as a constant, and where contact or a drive is looked at with derivatives with respect to its parameters,
+    /// some at a time.
     constant: Model<Directional>,
     seeded: Vec<SeededModel<DIRECTIONS>>,
     reader: Reader<Directional>,
@@ -65,8 +57,8 @@ struct Parts {
     by_state: Vec<Part>,
     /// Of forces of the step that led to the state, with derivatives along parts of the tangent space at its start.
     by_before: Vec<Part>,
-    /// With derivatives with respect to parts of the model's parameters, in the same state; none unless contact is looked
-    /// at, since other quantities depend on the state alone, or are seen to elsewhere.
+    /// With derivatives with respect to parts of the model's parameters, in the same state; none unless contact or a drive
+    /// is looked at, since other quantities depend on the state alone.
     by_model: Vec<Part>,
 }
 
@@ -82,28 +74,44 @@ impl<'a> LinearReadings<'a> {
     /// # Errors
     /// A parameter that the model does not have.
     pub fn new(
-        recording: &'a SensorRecording,
+        recording: &'a RecordedChannels,
         model: &'a DifferentiatedModel<'a>,
         motion: &'a [Sensitive],
-        settings: &'a SimulationSettings,
-        simulation: Simulation<'a>,
+        sensors: &[(&SensorParameter, f64)],
+        (steps, applied): (Steps<'a>, &'a dyn ForcesIn<Directional>),
     ) -> Result<Self, ParameterError> {
         let is_of_contact = recording.channels.iter().any(|channel| channel.kind.is_of_contact());
-        let quantities = recording.quantities(settings);
+        let is_wanted = |parameter: &Parameter| {
+            is_of_contact || {
+                use Parameter::{DriveDamping, DriveStiffness, EffortLimit};
+                matches!(parameter, DriveStiffness { .. } | DriveDamping { .. } | EffortLimit { .. })
+            }
+        };
+        let seeds = |first: usize| {
+            let seeded = sensors.iter().enumerate().map(|(k, &(own, value))| {
+                let direction = k.checked_sub(first).filter(|direction| *direction < DIRECTIONS);
+                let variable = |direction| Directional::variable(value, direction);
+                (own, direction.map_or_else(|| Directional::from(value), variable))
+            });
+            sensor_numbers(&recording.sensors, &seeded.collect::<Vec<_>>())
+        };
+        let quantities = recording.quantities(steps.settings);
         let is_of_step = |quantity: &Quantity| {
             matches!(quantity, Quantity::StepForce { .. } | Quantity::StepTorque { .. })
         };
         let of_steps = quantities.iter().map(|of| of.iter().copied().filter(is_of_step).collect()).collect();
         Ok(Self {
             recording,
+            numbers: (0..sensors.len().max(1)).step_by(DIRECTIONS).map(seeds).collect(),
+            sensors: sensors.len(),
             model,
             motion,
-            settings,
-            simulation,
+            steps,
+            applied,
             quantities,
             of_steps,
             constant: Model::lift(model.model()),
-            seeded: seeded_models(model.model(), model.parameters(), |_| is_of_contact)?,
+            seeded: seeded_models(model.model(), model.parameters(), is_wanted)?,
             reader: Reader::default(),
             contacts: RefCell::default(),
             forces: RefCell::default(),
@@ -113,21 +121,19 @@ impl<'a> LinearReadings<'a> {
     }
 
     fn at(&mut self, moment: usize) -> &Parts {
-        let Self { recording, motion, settings, simulation, quantities, of_steps, constant, seeded, .. } =
-            self;
+        let Self { motion, steps, applied, quantities, of_steps, constant, seeded, .. } = self;
         let Self { reader, contacts, forces, lifted, made, .. } = self;
         made.entry(moment).or_insert_with(|| {
-            let commands = &recording.commands_at(moment, settings)[..];
-            let mut read = |quantities: &[Vec<Quantity>],
-                            model: &Model<Directional>,
-                            [before, state]: States<'_>| {
-                let at = Moment::instant(model, state, commands, contacts);
-                let step = moment.checked_sub(1).map(|step| {
-                    let problem = recording.problem(step, settings, (model, before, commands), *simulation);
-                    Moment::of_step(step, settings.integrator, problem, state, (contacts, forces))
-                });
-                Reading::of_channels(quantities, &at, step.as_ref(), reader)
-            };
+            let commands = &commands_at(moment, steps)[..];
+            let mut read =
+                |quantities: &[Vec<Quantity>], model: &Model<Directional>, [before, state]: States<'_>| {
+                    let at = Moment::instant(model, state, commands, contacts);
+                    let step = moment.checked_sub(1).map(|step| {
+                        let problem = problem(step, steps, (model, before, commands), *applied);
+                        Moment::of_step(step, steps.settings.integrator, problem, state, (contacts, forces))
+                    });
+                    Reading::of_channels(quantities, &at, step.as_ref(), reader)
+                };
             let (mut by_state, mut by_before, mut by_model) = (Vec::new(), Vec::new(), Vec::new());
             let of_before = &motion[moment.saturating_sub(1)].state;
             let (before, after) = (&State::lift(of_before), &State::lift(&motion[moment].state));
@@ -150,60 +156,57 @@ impl<'a> LinearReadings<'a> {
     }
 
     /// The residuals of a sample of the channel with this index.
-    pub fn rows(
-        &mut self,
-        index: usize,
-        time: f64,
-        measured: &Reading<f64>,
-        sensors: &[(&SensorParameter, f64)],
-    ) -> Rows {
-        type Seeded = DualArray<1>;
+    pub fn rows(&mut self, index: usize, time: f64, measured: &Reading<f64>) -> Rows {
         let (recording, motion) = (self.recording, self.motion);
         let Recorded { sensor, channel, kind, weight, loss, .. } = recording.channels[index];
-        let dimension = kind.dimension();
-        let numbers = &sensor_numbers(&recording.sensors, sensors)[sensor];
-        let rates: Vec<_> =
-            sensors.iter().map(|(own, _)| own.rates(&recording.sensors, sensor, channel)).collect();
-        let in_world = &numbers.in_world(kind, measured);
-        let lifted = Reading::lift(in_world);
-        let position = (-Seeded::variable(numbers.delay, 0) + time) / Seeded::from(self.settings.time_step);
-        let Weights { first, weights, count } = weights(position, recording.steps(self.settings));
-        let offset = numbers.offsets[channel];
-        let mut rows = Rows {
-            residuals: DVector::from_fn(dimension, |k, _| offset[k] * weight),
-            by_start: DMatrix::zeros(dimension, motion[first].by_start.ncols()),
-            by_model: DMatrix::zeros(dimension, self.model.parameters().len()),
-            by_sensors: DMatrix::zeros(dimension, sensors.len()),
+        let (dimension, of_model) = (kind.dimension(), self.model.parameters().len());
+        let time_step = Directional::from(self.steps.settings.time_step);
+        let of_numbers = |numbers: &Vec<SensorNumbers<Directional>>| {
+            let own = &numbers[sensor];
+            let weights = weights((-own.delay + time) / time_step, motion.len() - 1);
+            (own.in_world(kind, measured), weights, own.offsets[channel])
         };
-        let mut by_delay = [0.0; 3];
-        let of_pose = rates.iter().any(|rates| rates.pose.is_some());
-        let posed = of_pose.then(|| numbers.seeded_pose().in_world(kind, measured));
-        let mut by_pose = [[0.0; 6]; 3];
+        let by_numbers: Vec<_> = self.numbers.iter().map(of_numbers).collect();
+        let (in_world, Weights { first, weights, count }, offset) = by_numbers[0];
+        let lifted = Reading::lift(&in_world.real());
+        let mut rows = Rows {
+            residuals: DVector::from_fn(dimension, |k, _| offset[k].re * weight),
+            by_start: DMatrix::zeros(dimension, motion[first].by_start.ncols()),
+            by_parameters: DMatrix::zeros(dimension, of_model + self.sensors),
+        };
+        // Of numbers of sensors some at a time, as many as there are directions.
+        let add = |by_parameters: &mut DMatrix<f64>, (chunk, k): (usize, usize), number: Directional| {
+            let columns = (of_model + chunk * DIRECTIONS..by_parameters.ncols()).zip(number.eps);
+            columns.for_each(|(column, slope)| by_parameters[(k, column)] += slope * weight);
+        };
+        for (chunk, (_, _, offset)) in by_numbers.iter().enumerate() {
+            (0..dimension).for_each(|k| add(&mut rows.by_parameters, (chunk, k), offset[k]));
+        }
         for (moment, part) in (first..).zip(&weights[..count]) {
             let Parts { by_state, by_before, by_model } = self.at(moment);
             if let Some(Part { readings, .. }) = by_state.first() {
-                let deviation = readings[index].deviation(&lifted);
-                for (k, deviation) in deviation[..dimension].iter().enumerate() {
-                    rows.residuals[k] += part.re * deviation.re * weight;
-                    by_delay[k] += part.eps[0] * deviation.re * weight;
-                }
-            }
-            if let (Some(posed), Some(Part { readings, .. })) = (&posed, by_state.first()) {
-                let deviation = Reading::lift(&readings[index].real()).deviation(posed);
-                for (by_pose, deviation) in by_pose.iter_mut().zip(&deviation[..dimension]) {
-                    by_pose
-                        .iter_mut()
-                        .zip(deviation.eps)
-                        .for_each(|(sum, slope)| *sum += part.re * slope * weight);
-                }
-            }
-            for Part { columns, readings } in by_model.iter().filter(|_| kind.is_of_contact()) {
-                let deviation = readings[index].deviation(&lifted);
-                for (k, deviation) in deviation[..dimension].iter().enumerate() {
-                    for (&column, slope) in columns.iter().zip(deviation.eps) {
-                        rows.by_model[(k, column)] += part.re * weight * slope;
+                let reading = Reading::<Directional>::lift(&readings[index].real());
+                for (chunk, (in_world, weights, _)) in by_numbers.iter().enumerate() {
+                    let deviation = reading.deviation(in_world);
+                    for k in 0..dimension {
+                        let number = weights.weights[moment - first] * deviation[k];
+                        rows.residuals[k] += if chunk == 0 { number.re * weight } else { 0.0 };
+                        add(&mut rows.by_parameters, (chunk, k), number);
                     }
                 }
+            }
+            let add_direct = |by_parameters: &mut DMatrix<f64>| {
+                for Part { columns, readings } in by_model {
+                    let deviation = readings[index].deviation(&lifted);
+                    for (k, deviation) in deviation[..dimension].iter().enumerate() {
+                        for (&column, slope) in columns.iter().zip(deviation.eps) {
+                            by_parameters[(k, column)] += part.re * weight * slope;
+                        }
+                    }
+                }
+            };
+            if kind.is_of_contact() {
+                add_direct(&mut rows.by_parameters);
             }
             let before = (moment.saturating_sub(1), by_before);
             for (moment, parts) in
@@ -219,37 +222,15 @@ impl<'a> LinearReadings<'a> {
                     }
                 }
                 rows.by_start.gemm(part.re * weight, &slopes, &at.by_start, 1.0);
-                rows.by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
+                let mut by_model = rows.by_parameters.columns_mut(0, of_model);
+                by_model.gemm(part.re * weight, &slopes, &at.by_parameters, 1.0);
             }
-            self.add_drive(&mut rows.by_model, index, moment, part.re * weight);
-        }
-        for (column, own) in rates.iter().enumerate() {
-            for k in 0..dimension {
-                let by_own_pose = own.pose.map_or(0.0, |number| by_pose[k][number]);
-                rows.by_sensors[(k, column)] = own.delay * by_delay[k] + own.offset[k] * weight + by_own_pose;
+            if kind == QuantityKind::ActuatorForce {
+                add_direct(&mut rows.by_parameters);
             }
         }
-        let Rows { residuals, by_start, by_model, by_sensors } = &mut rows;
-        loss.reduce_linear(residuals, [by_start, by_model, by_sensors]);
+        let Rows { residuals, by_start, by_parameters } = &mut rows;
+        loss.reduce_linear(residuals, [by_start, by_parameters]);
         rows
-    }
-
-    /// Adds the derivatives of an actuator's force with respect to its own gains and limit.
-    fn add_drive(&self, by_model: &mut DMatrix<f64>, index: usize, moment: usize, factor: f64) {
-        let [Quantity::ActuatorForce { actuator, coordinate }] = self.quantities[index][..] else { return };
-        let own = &self.model.model().actuators[actuator];
-        let at = own.coordinates()[coordinate];
-        let command: f64 = self.recording.commands_at(moment, self.settings)[actuator];
-        let joints = &self.motion[moment].state.joints;
-        let slopes = own.law(&at, command).number_slopes(JointLaw::force, joints.q[at.q], joints.v[at.v]);
-        for (column, parameter) in self.model.parameters().iter().enumerate() {
-            let slope = match *parameter {
-                Parameter::DriveStiffness { actuator: other } if other == actuator => slopes[0],
-                Parameter::DriveDamping { actuator: other } if other == actuator => slopes[1],
-                Parameter::EffortLimit { actuator: other } if other == actuator => slopes[2],
-                _ => continue,
-            };
-            by_model[(0, column)] += factor * slope;
-        }
     }
 }

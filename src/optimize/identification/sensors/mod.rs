@@ -23,7 +23,7 @@ use nalgebra::{DMatrix, DVector};
 pub use self::comparison::{ChannelError, ChannelPrediction};
 use self::interpolation::{Weights, weights};
 pub use self::kind::{ForcesOf, QuantityKind};
-use self::linear_readings::{LinearReadings, Rows};
+use self::linear_readings::LinearReadings;
 use self::reading::Reading;
 pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
@@ -31,18 +31,15 @@ use self::settings::{SensorNumbers, sensor_numbers};
 use super::Loss;
 use super::check_residuals;
 use super::deviations::StateDeviations;
-use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::phase::{Phase, Phases};
-use super::trajectory::WindowSubsteps;
-use super::window_motion::{Sensitive, Steps, TapedSteps};
-use crate::multibody::{AppliedForces, DifferentiatedModel, ForcesIn, Model, State};
+use super::recorded_motion::{Compared, RecordedMotion, Rows, Sample, Trial, Window};
+use super::window_motion::{Sensitive, Steps};
+use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
-use crate::rollout::{
-    Command, Moment, MotionWarning, Quantity, Reader, Rollout, SimulationError, SimulationSettings,
-};
+use crate::rollout::{Command, Moment, Quantity, Reader, SimulationError, SimulationSettings};
 use crate::scalar::Scalar;
-use crate::step::{StepProblem, StepWorkspace, Substep};
+use crate::step::StepProblem;
 
 /// What a recording of sensors consists of.
 #[derive(Clone, Debug)]
@@ -55,18 +52,13 @@ pub struct SensorData {
     pub commands: Vec<Command>,
 }
 
-/// A recording of sensors, with the motion that it is of.
+/// What sensors recorded of a motion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SensorRecording {
-    name: String,
-    sensors: Vec<Sensor>,
+pub(super) struct RecordedChannels {
+    pub sensors: Vec<Sensor>,
     channels: Vec<Recorded>,
-    commands: Vec<Command>,
-    /// The scene's initial state, and the directions of its tangent space that are estimated, each with its weight.
-    start: State,
+    /// The directions of the start that are estimated, each with its weight.
     estimated: Vec<(usize, f64)>,
-    /// The time at which the simulation ends, a multiple of the time step, s.
-    until: f64,
 }
 
 /// What was recorded of a quantity.
@@ -85,14 +77,14 @@ struct Recorded {
     lines: Vec<u64>,
 }
 
-impl SensorRecording {
-    /// A recording of sensors, of the motion of `model` from `start` under the data's commands. Standard deviations of
+impl RecordedMotion {
+    /// What sensors recorded of the motion of `model` from `start` under the data's commands. Standard deviations of
     /// the start say what of it is estimated.
     ///
     /// # Errors
     /// A sensor with numbers out of their range or of something that the model does not have, and samples that are not
     /// as many or of such a form as the sensors want.
-    pub fn new(
+    pub fn of_sensors(
         model: &Model,
         start: &State,
         sensors: Vec<Sensor>,
@@ -153,94 +145,40 @@ impl SensorRecording {
         SimulationSettings { time_step, ..Default::default() }.schedule(until)?;
         let start = model.completed(start.clone());
         let estimated = deviations.weights(&start)?;
-        Ok(Self { name, sensors, channels, commands, start, estimated, until })
+        Ok(Self {
+            name,
+            windows: vec![Window { start, times: vec![0.0, until] }],
+            estimated: estimated.iter().map(|(direction, _)| *direction).collect(),
+            commands,
+            compared: Compared::Channels(RecordedChannels { sensors, channels, estimated }),
+        })
     }
+}
 
-    /// Where it came from.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
+fn span(step: usize, settings: &SimulationSettings) -> Range<f64> {
+    step as f64 * settings.time_step..(step + 1) as f64 * settings.time_step
+}
 
-    /// The sensors.
-    pub fn sensors(&self) -> &[Sensor] {
-        &self.sensors
-    }
+/// The commands of the step that led to a state; for the first one, of the step that begins there.
+fn commands_at<T: Scalar>(moment: usize, steps: &Steps<'_>) -> Vec<T> {
+    let span = span(moment.saturating_sub(1), steps.settings);
+    let at = 0.5 * (span.start + span.end);
+    steps.commands.iter().map(|command| T::from(command.at(at))).collect()
+}
 
-    /// The state at the start, as in the scene.
-    pub(super) fn start(&self) -> &State {
-        &self.start
-    }
+/// The step of this number, under the commands of the state that it leads to.
+fn problem<'m, T>(
+    step: usize,
+    steps: &Steps<'m>,
+    (model, state, control): (&'m Model<T>, &'m State<T>, &'m [T]),
+    applied: &'m dyn ForcesIn<T>,
+) -> StepProblem<'m, T> {
+    let Range { start: time, end } = span(step, steps.settings);
+    let substeps = steps.held.and_then(|held| held.get(step)).map(Vec::as_slice);
+    StepProblem { model, state, time, time_step: end - time, applied, control, substeps }
+}
 
-    /// How many directions of the state at the start are estimated.
-    pub(super) fn estimated_directions(&self) -> usize {
-        self.estimated.len()
-    }
-
-    fn failed(&self, source: SimulationError) -> ProblemError {
-        ProblemError::Recorded { recording: self.name.clone(), time: 0.0, source: Box::new(source) }
-    }
-
-    fn span(&self, step: usize, settings: &SimulationSettings) -> Range<f64> {
-        step as f64 * settings.time_step..(step + 1) as f64 * settings.time_step
-    }
-
-    fn steps(&self, settings: &SimulationSettings) -> usize {
-        ((self.until / settings.time_step).round() as usize).max(1)
-    }
-
-    /// The substeps of its steps.
-    pub(super) fn substeps(
-        &self,
-        model: &Model,
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-    ) -> Result<Vec<Vec<Substep>>, ProblemError> {
-        let mut substeps = Vec::new();
-        self.moments(model, simulation, start, None, &mut substeps)?;
-        Ok(substeps)
-    }
-
-    /// The states after each step, the first one included.
-    fn moments<T: Scalar>(
-        &self,
-        model: &Model<T>,
-        (settings, applied): (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-        held: Option<&[Vec<Substep>]>,
-        taken: &mut Vec<Vec<Substep>>,
-    ) -> Result<Vec<State<T>>, ProblemError> {
-        let mut steps = Steps::new(settings, applied, held).under_commands(&self.commands);
-        let mut workspace = StepWorkspace::default();
-        let mut moments = vec![State::<T>::lift(start)];
-        for step in 0..self.steps(settings) {
-            let state = moments[step].clone();
-            let span = self.span(step, settings);
-            let after = steps.advance(model, state, span, &mut workspace, taken);
-            moments.push(after.map_err(|source| self.failed(source))?);
-        }
-        Ok(moments)
-    }
-
-    /// The commands of the step that led to a state; for the first one, of the step that begins there.
-    fn commands_at<T: Scalar>(&self, moment: usize, settings: &SimulationSettings) -> Vec<T> {
-        let span = self.span(moment.saturating_sub(1), settings);
-        let at = 0.5 * (span.start + span.end);
-        self.commands.iter().map(|command| T::from(command.at(at))).collect()
-    }
-
-    /// The step of this number, under the commands of the state that it leads to.
-    fn problem<'m, T>(
-        &self,
-        step: usize,
-        settings: &SimulationSettings,
-        (model, state, control): (&'m Model<T>, &'m State<T>, &'m [T]),
-        (applied, held): (&'m dyn ForcesIn<T>, Option<&'m [Vec<Substep>]>),
-    ) -> StepProblem<'m, T> {
-        let Range { start: time, end } = self.span(step, settings);
-        let substeps = held.and_then(|held| held.get(step)).map(Vec::as_slice);
-        StepProblem { model, state, time, time_step: end - time, applied, control, substeps }
-    }
-
+impl RecordedChannels {
     /// What each channel is the sum of: of steps that have an impulse their forces, unless those of states are measured.
     fn quantities(&self, settings: &SimulationSettings) -> Vec<Vec<Quantity>> {
         let has_impulse = settings.integrator.velocity_level_method().is_some();
@@ -257,25 +195,22 @@ impl SensorRecording {
         self.channels.iter().map(of_channel).collect()
     }
 
-    /// For each channel at each of its samples, what the model says less what was measured.
-    fn deviations<T: Scalar>(
+    /// For each sample of each channel what the model says less what was measured, where the states after each step, the
+    /// first one included, are these.
+    pub fn deviations<T: Scalar>(
         &self,
-        model: &Model<T>,
-        sensors: &[(&SensorParameter, T)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-        held: Option<&[Vec<Substep>]>,
-    ) -> Result<Vec<Vec<[T; 3]>>, ProblemError> {
-        let (settings, applied) = simulation;
-        let moments = self.moments(model, simulation, start, held, &mut Vec::new())?;
-        let (quantities, numbers) = (self.quantities(settings), sensor_numbers(&self.sensors, sensors));
+        at: &Trial<'_, Model<T>, T>,
+        moments: &[State<T>],
+        steps: &Steps<'_>,
+    ) -> Vec<Vec<T>> {
+        let Trial { model, settings, applied, .. } = *at;
+        let (quantities, numbers) = (self.quantities(settings), sensor_numbers(&self.sensors, &at.sensors));
         let (mut reader, contacts, forces) = (Reader::default(), RefCell::default(), RefCell::default());
         let read = |(moment, state): (usize, &State<T>)| {
-            let commands: Vec<T> = self.commands_at(moment, settings);
+            let commands: Vec<T> = commands_at(moment, steps);
             let at = Moment::instant(model, state, &commands, &contacts);
             let step = moment.checked_sub(1).map(|step| {
-                let before = (model, &moments[step], &commands[..]);
-                let problem = self.problem(step, settings, before, (applied, held));
+                let problem = problem(step, steps, (model, &moments[step], &commands[..]), applied);
                 Moment::of_step(step, settings.integrator, problem, state, (&contacts, &forces))
             });
             Reading::of_channels(&quantities, &at, step.as_ref(), &mut reader)
@@ -287,158 +222,83 @@ impl SensorRecording {
             let at_sample = |(time, measured): (&f64, &Reading<f64>)| {
                 let measured = own.in_world(channel.kind, measured);
                 let position = (-*delay + *time) / T::from(settings.time_step);
-                let Weights { first, weights, count } = weights(position, self.steps(settings));
+                let Weights { first, weights, count } = weights(position, moments.len() - 1);
                 let mut sum: [T; 3] = offsets[channel.channel].into();
                 for (k, &weight) in weights[..count].iter().enumerate() {
                     let deviation = readings[first + k][index].deviation(&measured);
                     sum.iter_mut().zip(deviation).for_each(|(sum, d)| *sum += weight * d);
                 }
-                sum
+                sum[..channel.kind.dimension()].to_vec()
             };
-            channel.times.iter().zip(&channel.measured).map(at_sample).collect()
+            channel.times.iter().zip(&channel.measured).map(at_sample).collect::<Vec<_>>()
         };
-        Ok(self.channels.iter().enumerate().map(of_channel).collect())
+        self.channels.iter().enumerate().flat_map(of_channel).collect()
     }
 
-    /// Differences over standard deviations, from a state at the start.
-    pub(super) fn residuals<T: Scalar>(
-        &self,
-        model: &Model<T>,
-        sensors: &[(&SensorParameter, T)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-        held: Option<&[Vec<Substep>]>,
-    ) -> Result<Vec<T>, ProblemError> {
-        let deviations = self.deviations(model, sensors, simulation, start, held)?;
-        let mut residuals = Vec::new();
-        for (channel, deviations) in self.channels.iter().zip(deviations) {
-            let dimension = channel.kind.dimension();
-            for (deviation, line) in deviations.iter().zip(&channel.lines) {
-                let first = residuals.len();
-                residuals.extend(deviation[..dimension].iter().map(|&d| d * channel.weight));
-                channel.loss.reduce(&mut residuals[first..]);
-                check_residuals(&residuals[first..], &self.name, Some(*line))?;
-            }
-        }
-        Ok(residuals)
+    /// How each sample of each channel counts.
+    pub fn samples(&self) -> Vec<Sample> {
+        let of_channel = |channel: &Recorded| {
+            let (weights, loss) = ([channel.weight, 0.0, 0.0, 0.0], channel.loss);
+            channel
+                .lines
+                .iter()
+                .map(move |&line| Sample { weights, loss, line: Some(line) })
+                .collect::<Vec<_>>()
+        };
+        self.channels.iter().flat_map(of_channel).collect()
     }
 
-    /// The residuals of the motion from a start, with those of the start itself first, and their derivatives; the last
-    /// of those with respect to parameters belong to the sensors' parameters.
-    fn system(
+    /// The residuals of the start of the motion, as far as it is estimated.
+    pub fn start_rows(&self, recorded: &State, start: &State) -> Option<Rows> {
+        let (off, rows) = (recorded.difference(start), self.estimated.len());
+        let weights = DVector::from_iterator(rows, self.estimated.iter().map(|(_, weight)| *weight));
+        let of_start = self.estimated.iter().map(|(direction, weight)| off[*direction] * weight);
+        Some(Rows {
+            residuals: DVector::from_iterator(rows, of_start),
+            by_start: DMatrix::from_diagonal(&weights),
+            by_parameters: DMatrix::zeros(rows, 0),
+        })
+    }
+
+    /// The residuals of the samples of a motion.
+    pub fn rows(
         &self,
-        model: &DifferentiatedModel<'_>,
-        sensors: &[(&SensorParameter, f64)],
-        (settings, applied): (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-        held: Option<&[Vec<Substep>]>,
-    ) -> Result<WindowSystem, ProblemError> {
-        let of_model = model.parameters().len();
-        let directions: Vec<usize> = self.estimated.iter().map(|(direction, _)| *direction).collect();
-        let mut motion = vec![Sensitive::start(model.model(), start, &directions, of_model)];
-        let mut steps = Steps::new(settings, applied, held).under_commands(&self.commands);
-        let mut memory = TapedSteps::default();
-        for step in 0..self.steps(settings) {
-            let mut at = motion[step].clone();
-            let span = self.span(step, settings);
-            steps
-                .advance_linearized(model, &mut at, span, &mut memory)
-                .map_err(|source| self.failed(source))?;
-            motion.push(at);
-        }
-        let rows: usize = self.estimated.len()
-            + self.channels.iter().map(|c| c.times.len() * c.kind.dimension()).sum::<usize>();
-        let mut system = WindowSystem {
-            of_start: self.estimated.len(),
-            residuals: DVector::zeros(rows),
-            by_start: DMatrix::zeros(rows, directions.len()),
-            by_parameters: DMatrix::zeros(rows, of_model + sensors.len()),
-            directions,
-            is_stuck: false,
-        };
-        let off = self.start.difference(start);
-        for (row, (direction, weight)) in self.estimated.iter().enumerate() {
-            system.residuals[row] = off[*direction] * weight;
-            system.by_start[(row, row)] = *weight;
-        }
-        let mut linear = LinearReadings::new(self, model, &motion, settings, (applied, held))?;
-        let mut row = self.estimated.len();
+        name: &str,
+        at: &Trial<'_, DifferentiatedModel<'_>>,
+        motion: &[Sensitive],
+        steps: Steps<'_>,
+    ) -> Result<Vec<Rows>, ProblemError> {
+        let mut linear =
+            LinearReadings::new(self, at.model, motion, &at.sensors, (steps, at.applied.differentiable()))?;
+        let mut all = Vec::new();
         for (index, channel) in self.channels.iter().enumerate() {
-            let dimension = channel.kind.dimension();
             for ((time, measured), line) in channel.times.iter().zip(&channel.measured).zip(&channel.lines) {
-                let Rows { residuals, by_start, by_model, by_sensors } =
-                    linear.rows(index, *time, measured, sensors);
-                check_residuals(residuals.as_slice(), &self.name, Some(*line))?;
-                system.residuals.rows_mut(row, dimension).copy_from(&residuals);
-                system.by_start.rows_mut(row, dimension).copy_from(&by_start);
-                let mut by_parameters = system.by_parameters.rows_mut(row, dimension);
-                by_parameters.columns_mut(0, of_model).copy_from(&by_model);
-                by_parameters.columns_mut(of_model, sensors.len()).copy_from(&by_sensors);
-                row += dimension;
+                let rows = linear.rows(index, *time, measured);
+                check_residuals(rows.residuals.as_slice(), name, Some(*line))?;
+                all.push(rows);
             }
-        }
-        Ok(system)
-    }
-
-    /// The system at the given start, or with `search`, where it is estimated, at that which explains the measurements
-    /// best, which is looked for from the given one and replaces it.
-    pub(super) fn estimated_system(
-        &self,
-        model: &DifferentiatedModel<'_>,
-        sensors: &[(&SensorParameter, f64)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &mut State,
-        (search, held): (bool, Option<WindowSubsteps<'_>>),
-    ) -> Result<WindowSystem, ProblemError> {
-        let held = held.and_then(|windows| windows.first()).map(Vec::as_slice);
-        let evaluate = |at: &State| self.system(model, sensors, simulation, at, held);
-        if !search || self.estimated.is_empty() {
-            return evaluate(start);
-        }
-        let (found, system) = estimate(std::mem::take(start), TOLERANCE, evaluate)?;
-        *start = found;
-        Ok(system)
-    }
-
-    /// For each channel the phase of contact at each of its samples: of the contacts of its body, or of all where it is of
-    /// a joint or an actuator.
-    pub(super) fn phases(
-        &self,
-        model: &Model,
-        sensors: &[(&SensorParameter, f64)],
-        simulation: (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-    ) -> Result<Vec<Vec<Phase>>, ProblemError> {
-        let moments = self.moments(model, simulation, start, None, &mut Vec::new())?;
-        let numbers = sensor_numbers(&self.sensors, sensors);
-        let mut of_bodies: BTreeMap<Option<usize>, Vec<Phase>> = BTreeMap::new();
-        let mut all = Vec::with_capacity(self.channels.len());
-        for channel in &self.channels {
-            let body = model.body_index(&self.sensors[channel.sensor].channels[channel.channel].of);
-            let phases = of_bodies.entry(body).or_insert_with(|| {
-                let mut phases = Phases::new(model, body);
-                moments.iter().map(|state| phases.next(state)).collect()
-            });
-            let delay = numbers[channel.sensor].delay;
-            let at = |time: &f64| {
-                let moment = ((time - delay) / simulation.0.time_step).round().max(0.0) as usize;
-                phases[moment.min(phases.len() - 1)]
-            };
-            all.push(channel.times.iter().map(at).collect());
         }
         Ok(all)
     }
 
-    /// The warnings of the simulated motion.
-    pub(super) fn warnings(
-        &self,
-        model: &Model,
-        (settings, applied): (&SimulationSettings, &impl AppliedForces),
-        start: &State,
-    ) -> Result<Vec<MotionWarning>, ProblemError> {
-        let rollout = Rollout::new(model, start, *settings, self.until).with_controls(&self.commands);
-        let motion = crate::rollout::Motion::of(&rollout.under(applied));
-        motion.outcome.map_err(|source| self.failed(source))?;
-        Ok(motion.warnings)
+    /// For each channel the phase of contact at each of its samples: of the contacts of its body, or of all where it is of
+    /// a joint or an actuator. The states after each step, the first one included, are these.
+    pub fn phases(&self, at: &Trial<'_>, moments: &[State]) -> Vec<Vec<Phase>> {
+        let numbers = sensor_numbers(&self.sensors, &at.sensors);
+        let mut of_bodies: BTreeMap<Option<usize>, Vec<Phase>> = BTreeMap::new();
+        let of_channel = |channel: &Recorded| {
+            let body = at.model.body_index(&self.sensors[channel.sensor].channels[channel.channel].of);
+            let phases = of_bodies.entry(body).or_insert_with(|| {
+                let mut phases = Phases::new(at.model, body);
+                moments.iter().map(|state| phases.next(state)).collect()
+            });
+            let delay = numbers[channel.sensor].delay;
+            let at_sample = |time: &f64| {
+                let moment = ((time - delay) / at.settings.time_step).round().max(0.0) as usize;
+                phases[moment.min(phases.len() - 1)]
+            };
+            channel.times.iter().map(at_sample).collect()
+        };
+        self.channels.iter().map(of_channel).collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::optimize::data::GivenUnit;
 use crate::optimize::data::{si, unit};
 use crate::optimize::error::ProblemError;
 use crate::optimize::identification::{Loss, LossKind, parameter_path::listed, positive};
-use crate::scalar::{DualArray, Scalar};
+use crate::scalar::Scalar;
 
 /// A sensor, `[[sensors]]`: quantities that are measured with the same delay. All recordings have its columns.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -218,22 +218,6 @@ impl SensorParameter {
         Ok(Self { sensor: sensor.name.clone(), number: SensorNumber::Offset { channel, component } })
     }
 
-    /// How delay and offset of a channel, given by the indices of its sensor and of itself, change with it.
-    pub(super) fn rates(&self, sensors: &[Sensor], sensor: usize, own: usize) -> Rates {
-        let mut rates = Rates::default();
-        if sensors[sensor].name == self.sensor {
-            match self.number {
-                SensorNumber::Delay => rates.delay = 1.0,
-                SensorNumber::Pose { index } => rates.pose = Some(index),
-                SensorNumber::Offset { channel, component } if channel == own => {
-                    rates.offset[component] = 1.0;
-                }
-                SensorNumber::Offset { .. } => {}
-            }
-        }
-        rates
-    }
-
     /// Its unit.
     pub fn unit(&self, sensors: &[Sensor]) -> &'static str {
         let own = sensors.iter().find(|sensor| sensor.name == self.sensor);
@@ -246,14 +230,6 @@ impl SensorParameter {
             }
         }
     }
-}
-
-/// How a channel's delay and offset change with a parameter, and which number of the sensor's pose it is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rates {
-    pub delay: f64,
-    pub offset: [f64; 3],
-    pub pose: Option<usize>,
 }
 
 /// Delay, pose and offsets of a sensor, in any scalar.
@@ -270,22 +246,6 @@ impl<T: Scalar> SensorNumbers<T> {
     pub fn in_world(&self, kind: QuantityKind, measured: &Reading<f64>) -> Reading<T> {
         let measured = Reading::lift(measured);
         self.pose.as_ref().map_or(measured, |pose| measured.in_world(kind, pose))
-    }
-}
-
-impl SensorNumbers<f64> {
-    /// The same with derivatives with respect to the six numbers of the pose.
-    pub fn seeded_pose(&self) -> SensorNumbers<DualArray<6>> {
-        let zero = || SensorPose { position: Vector3::zeros(), rotation: Vector3::zeros() };
-        let SensorPose { position, rotation } = self.pose.unwrap_or_else(zero);
-        let seeded = |values: Vector3<f64>, first: usize| {
-            Vector3::from_fn(|k, _| DualArray::variable(values[k], first + k))
-        };
-        SensorNumbers {
-            delay: DualArray::from(self.delay),
-            pose: Some(SensorPose { position: seeded(position, 0), rotation: seeded(rotation, 3) }),
-            offsets: self.offsets.iter().map(|offset| offset.map(DualArray::from)).collect(),
-        }
     }
 }
 

@@ -3,12 +3,14 @@ use crate::contact::{Collider, ContactModel, ContactSettings, Material};
 use crate::field::{PressureField, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::{
-    Body, BodyGeometry, Forces, MassProperties, MassSource, ModelBuilder, NamedMaterial, NoForces,
+    AppliedForces, Body, BodyGeometry, BodyState, Forces, MassProperties, MassSource, ModelBuilder,
+    NamedMaterial, NoForces,
 };
-use crate::optimize::error::ProblemError;
+use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::deviations::StartDeviations;
-use crate::optimize::identification::{Identification, Loss, Measurement};
+use crate::optimize::identification::recorded_states::state_of;
+use crate::optimize::identification::{Identification, Measurement, StandardDeviations, TimeWindow};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::{Estimate, Identifiability};
@@ -57,14 +59,12 @@ fn model(other: Option<Body>) -> Model {
 }
 
 fn start() -> RecordedState {
-    RecordedState {
-        time: 0.25,
+    let body = BodyState {
         position: Vector3::new(0.1, -0.2, 0.12),
         orientation: Quaternion::from_wxyz(0.9, 0.1, -0.3, 0.2),
-        linear_velocity: Vector3::new(0.3, 0.1, -0.5),
-        angular_velocity: Vector3::new(1.0, -2.0, 0.7),
-        line: None,
-    }
+        velocity: SpatialVelocity::new(Vector3::new(1.0, -2.0, 0.7), Vector3::new(0.3, 0.1, -0.5)),
+    };
+    RecordedState { time: 0.25, body, line: None }
 }
 
 /// What the model does from the start, every 10 ms for 0.4 s (through an impact), with noise.
@@ -74,27 +74,21 @@ fn recording(noise: f64) -> Recording {
 
 fn recording_with(noise: f64, settings: &SimulationSettings) -> Recording {
     let model = model(None);
-    let (mut workspace, mut steps) = (StepWorkspace::default(), Steps::new(settings, &Pad, None));
+    let (mut workspace, mut steps) =
+        (StepWorkspace::default(), Steps { settings, commands: &[], held: None });
     let mut states = vec![start()];
     for k in 1..=40 {
         let last = states[k - 1];
         let time = start().time + 0.01 * k as f64;
         let span = last.time..time;
-        let next = steps.advance(&model, state_of(&last), span, &mut workspace, &mut Vec::new());
-        let body = next.unwrap().bodies[0];
-        states.push(RecordedState {
-            time,
-            position: body.position,
-            orientation: body.orientation,
-            linear_velocity: body.velocity.translational,
-            angular_velocity: body.velocity.rotational,
-            line: None,
-        });
+        let next = steps.advance((&model, &Pad), state_of(&last), span, &mut workspace, &mut Vec::new());
+        states.push(RecordedState { time, body: next.unwrap().bodies[0], line: None });
     }
     for (k, state) in states.iter_mut().enumerate().skip(1) {
         let wave = |phase: f64| noise * (5.3 * (k * k) as f64 + 2.1 * phase).sin();
-        state.position += Vector3::new(wave(0.0), wave(1.0), wave(2.0));
-        state.orientation = state.orientation.rotated_by(&Vector3::new(wave(3.0), wave(4.0), wave(5.0)));
+        state.body.position += Vector3::new(wave(0.0), wave(1.0), wave(2.0));
+        state.body.orientation =
+            state.body.orientation.rotated_by(&Vector3::new(wave(3.0), wave(4.0), wave(5.0)));
     }
     Recording { name: "made up".into(), states }
 }
@@ -243,13 +237,15 @@ fn windows_share_their_ends_and_cover_every_recorded_time() {
         let window = TimeWindow { from, until, horizon, ..Default::default() };
         RecordedMotion::new(&model, "block", recording(0.0), &sigma(), &window)
     };
+    let windows =
+        |horizon, from, until| motion(horizon, from, until).unwrap().states().unwrap().windows.clone();
     let all = (f64::NEG_INFINITY, f64::INFINITY);
-    assert_eq!(motion(f64::INFINITY, all.0, all.1).unwrap().windows, std::slice::from_ref(&(0..41)));
-    assert_eq!(motion(0.2, all.0, all.1).unwrap().windows, [0..21, 20..41]);
-    assert_eq!(motion(0.15, all.0, all.1).unwrap().windows, [0..16, 15..31, 30..41]);
+    assert_eq!(windows(f64::INFINITY, all.0, all.1), std::slice::from_ref(&(0..41)));
+    assert_eq!(windows(0.2, all.0, all.1), [0..21, 20..41]);
+    assert_eq!(windows(0.15, all.0, all.1), [0..16, 15..31, 30..41]);
     // A horizon shorter than the recorded interval still reaches the next recorded time.
     assert_eq!(motion(1e-4, all.0, all.1).unwrap().windows(), 40);
-    assert_eq!(motion(0.05, 0.295, 0.365).unwrap().windows, [5..11, 10..12]);
+    assert_eq!(windows(0.05, 0.295, 0.365), [5..11, 10..12]);
     let refused = |r: Result<RecordedMotion, ProblemError>| r.unwrap_err().to_string();
     assert!(refused(motion(0.1, 5.0, 6.0)).contains("fewer than two recorded times"));
     assert!(refused(motion(0.0, 0.0, 1.0)).contains("`horizon` is 0"));
@@ -344,22 +340,16 @@ fn recordings_of_bodies_with_bristles_are_fitted() {
     let bodies = vec![block, floor];
     let model = ModelBuilder { bodies, materials, contact, ..Default::default() }.build().unwrap();
     let mut first = start();
-    (first.position, first.orientation) = (Vector3::new(0.0, 0.0, 0.0495), Quaternion::identity());
-    (first.linear_velocity, first.angular_velocity) = (Vector3::new(0.4, 0.0, 0.0), Vector3::zeros());
+    (first.body.position, first.body.orientation) = (Vector3::new(0.0, 0.0, 0.0495), Quaternion::identity());
+    first.body.velocity = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.4, 0.0, 0.0));
     let integrator = Integrator::velocity_level(ContactModel::Lagged);
     let settings = SimulationSettings { integrator, time_step: 1e-3 };
     let initial = state_of(&first);
     let motion = Rollout::new(&model, &initial, settings, 0.1).simulate().unwrap();
-    let recorded = |(k, state): (usize, &State)| {
-        let body = state.bodies[0];
-        RecordedState {
-            time: first.time + 1e-3 * k as f64,
-            position: body.position,
-            orientation: body.orientation,
-            linear_velocity: body.velocity.translational,
-            angular_velocity: body.velocity.rotational,
-            line: None,
-        }
+    let recorded = |(k, state): (usize, &State)| RecordedState {
+        time: first.time + 1e-3 * k as f64,
+        body: state.bodies[0],
+        line: None,
     };
     let states: Vec<_> = motion.states.iter().enumerate().step_by(10).map(recorded).collect();
     let recording = Recording { name: "made up".into(), states };
