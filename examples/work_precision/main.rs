@@ -249,13 +249,13 @@ fn main() -> Result<(), Failure> {
         reference,
         cut: None,
     };
-    let ball = free("ball", &ball.0, &ball.1, &[], 0.5, 1e-9);
-    let coin = free("coin", &coin, &coin_state, &[], 0.2, 1e-8);
-    let clutter = free("clutter of 12", &clutter.0, &clutter.1, &[], 0.1, 1e-6);
+    let ball = free("ball", &ball.0, &ball.1, &[], 0.5, 1e-11);
+    let coin = free("coin", &coin, &coin_state, &[], 0.2, 1e-10);
+    let clutter = free("clutter of 12", &clutter.0, &clutter.1, &[], 0.1, 1e-8);
     let mut cut = arm.model.clone().into_builder();
     cut.contact.surface = SurfaceRepresentation::Triangles;
     let cut = cut.build()?;
-    let arm = Case { cut: Some(&cut), ..free("arm", &arm.model, &arm.state, &arm.commands, 0.3, 1e-8) };
+    let arm = Case { cut: Some(&cut), ..free("arm", &arm.model, &arm.state, &arm.commands, 0.3, 1e-10) };
     let (model, state, squeeze) = (&held.0, &held.1, Squeeze(15.0));
     let held = Case {
         name: "gripper with ball",
@@ -264,7 +264,7 @@ fn main() -> Result<(), Failure> {
         applied: &squeeze,
         commands: &[],
         until: 0.2,
-        reference: 1e-9,
+        reference: 1e-11,
         cut: None,
     };
     if folder == "kinds" {

@@ -17,7 +17,7 @@ use crate::scalar::Scalar;
 
 /// The least accuracy, in parts of what positions are rounded to.
 const ROUNDINGS: f64 = 4.0;
-/// Velocities count with what they make in this time, s, but for steps of order 1.
+/// Velocities count with what they make in this time, s, but for those that step over vibrations.
 const AFTER_IMPACT: f64 = 1.0;
 
 /// Where contact grows, the two solutions of a substep may agree by chance. The error in its velocities is taken to be at least
@@ -215,6 +215,8 @@ impl Search {
         let time = match method {
             // Those of order 1 are for long steps: they do not resolve vibrations that are smaller than the accuracy.
             ControlledMethod::VelocityLevel(_) => 0.0,
+            // It steps over vibrations that are smaller too: a stiff body that slides would take a hundred times the substeps.
+            ControlledMethod::Radau => longest,
             // What an impact leaves of an error is in the velocities.
             _ => longest.max(AFTER_IMPACT),
         };
