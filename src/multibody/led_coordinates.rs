@@ -1,10 +1,9 @@
 //! What drives of computed torque do to the joints: the acceleration that each coordinate of their trees is led with.
 
-use super::actuator::{Actuator, Drive};
+use super::actuator::Drive;
 use super::model::Model;
-use super::model_error::ModelError;
 use super::model_gradient::ModelGradient;
-use super::tree::{ComputedTorque, JointState, Mechanism};
+use super::tree::{ComputedTorque, JointState};
 use crate::scalar::Scalar;
 
 /// A coordinate of a tree under computed torque, with its command.
@@ -111,36 +110,4 @@ impl Model {
             led.add_vjp(by, joints.q[led.q], joints.v[led.v], by_commands, by_model);
         });
     }
-}
-
-/// Checks the gains of trees under computed torque, and that each of their coordinates is led by one actuator, and no others.
-pub(super) fn check_led(actuators: &[Actuator], mechanism: &Mechanism) -> Result<(), ModelError> {
-    let leading = || actuators.iter().filter(|actuator| actuator.drive == Drive::ComputedTorque);
-    for actuator in leading() {
-        for at in actuator.coordinates() {
-            if mechanism.computed_torque_of(at.v).is_none() {
-                let own = mechanism.joints().iter().find(|joint| joint.v.contains(&at.v));
-                let joint = own.map_or_else(String::new, |joint| joint.name.clone());
-                return Err(ModelError::NotComputedTorque { actuator: actuator.name.clone(), joint });
-            }
-        }
-    }
-    for joint in mechanism.joints() {
-        for (coordinate, v) in joint.v.clone().enumerate() {
-            let Some((_, law)) = mechanism.computed_torque_of(v) else { break };
-            let ComputedTorque { stiffness, damping } = law;
-            for (field, gain) in [("stiffness", stiffness), ("damping", damping)] {
-                if !(gain >= 0.0 && gain.is_finite()) {
-                    let what = format!("the {field} of computed torque of joint `{}`", joint.name);
-                    return Err(ModelError::Value { what, value: gain, allowed: "at least 0 and finite" });
-                }
-            }
-            let found = leading().flat_map(Actuator::coordinates).filter(|at| at.v == v).count();
-            if found != 1 {
-                let (joint, kind) = (joint.name.clone(), joint.kind.name());
-                return Err(ModelError::NotLed { joint, kind, coordinate, found });
-            }
-        }
-    }
-    Ok(())
 }

@@ -51,6 +51,8 @@ mod size;
 mod state;
 pub mod tree;
 
+#[doc(hidden)]
+pub use crate::spatial::rotation_between;
 pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub use actuator::{Actuator, Drive, DrivenCoordinate, Transmission};
 pub(crate) use applied_forces::for_each_applied_derivative;
@@ -107,6 +109,4 @@ pub(crate) use place_sensitivity::PlaceSensitivity;
 pub use seeding::seeded;
 pub use sensor::{PairPressure, SensorWorkspace};
 pub(crate) use state::for_each_tangent_chunk;
-#[doc(hidden)]
-pub use state::rotation_between;
 pub use state::{BodyState, State, TANGENT_DIMENSION};

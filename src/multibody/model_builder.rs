@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use nalgebra::Vector3;
 
-use super::actuator::Actuator;
+use super::actuator::{Actuator, check_led};
 use super::body::{Body, Motion};
-use super::led_coordinates::check_led;
 use super::load_history::{Load, check_loads};
 use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
 use super::model_error::{LARGEST_PAIR_COUNT, ModelError};
