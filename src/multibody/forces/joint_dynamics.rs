@@ -27,7 +27,7 @@ pub(crate) fn link_forces<T: Scalar>(
 /// The acceleration of joints, and memory that the next evaluation of it reuses.
 #[derive(Debug)]
 pub(crate) struct JointAcceleration<T = f64> {
-    /// v̇: a number for each velocity coordinate.
+    /// v̇: a number for each velocity axis.
     pub vdot: Vec<T>,
     applied: Vec<BodyForce<T>>,
     tau: Vec<T>,
@@ -51,7 +51,7 @@ impl<T: Scalar> JointAcceleration<T> {
         kinematics: &mut JointKinematics<T>,
     ) -> &mut Vec<T> {
         self.evaluate_forces(model, joints, forces, kinematics);
-        model.for_each_led_coordinate(commands, |led| self.vdot[led.v] += led.acceleration(joints));
+        model.for_each_computed_torque(commands, |axis| self.vdot[axis.v] += axis.acceleration(joints));
         &mut self.vdot
     }
 
@@ -117,7 +117,7 @@ impl JointSensitivity {
 
     /// Adds the derivatives of a number through the joints' acceleration under constant forces: by
     /// configuration and velocity to `by_joints`, by gravity, masses, dampings and springs to
-    /// `by_model`. What drives of computed torque add is left to [`Model::add_led_vjp`].
+    /// `by_model`. What drives of computed torque add is left to [`Model::add_computed_torque_vjp`].
     /// `by_joint_forces` are those of [`Self::force_cotangent`], at the same state.
     pub fn add_acceleration_vjp(
         &mut self,

@@ -2,9 +2,9 @@
 //! The joints are accelerated here too, since that takes the drives.
 
 pub(in crate::multibody) mod applied_forces;
+mod computed_torque;
 pub(in crate::multibody) mod force_sensitivity;
 pub(in crate::multibody) mod force_values;
 pub(in crate::multibody) mod joint_dynamics;
-mod led_coordinates;
 mod load_forces;
 pub(in crate::multibody) mod total_forces;

@@ -261,7 +261,7 @@ impl<T: Scalar> Drive<T> {
 }
 
 /// Checks the gains of trees under computed torque, and that each of their coordinates is led by one actuator, and no others.
-pub(super) fn check_led(actuators: &[Actuator], mechanism: &Mechanism) -> Result<(), ModelError> {
+pub(super) fn check_computed_torque(actuators: &[Actuator], mechanism: &Mechanism) -> Result<(), ModelError> {
     let leading = || actuators.iter().filter(|actuator| actuator.drive == Drive::ComputedTorque);
     for actuator in leading() {
         for at in actuator.coordinates() {

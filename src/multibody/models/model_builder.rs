@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nalgebra::Vector3;
 
-use super::actuator::{Actuator, check_led};
+use super::actuator::{Actuator, check_computed_torque};
 use super::body::{Body, Motion};
 use super::load_history::{Load, check_loads};
 use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
@@ -85,7 +85,7 @@ impl ModelBuilder {
         check_bodies(&bodies, &mechanism)?;
         let is_free = |body: usize| bodies.get(body).is_some_and(Body::is_free);
         check_actuators(&actuators, &mechanism, is_free)?;
-        check_led(&actuators, &mechanism)?;
+        check_computed_torque(&actuators, &mechanism)?;
         check_loads(&loads, is_free)?;
         for pair in &mut apart {
             let (BodyPair { a, b }, count) = (*pair, bodies.len());

@@ -1,5 +1,5 @@
 //! From what contacts may do to what they do: the equations of the step are solved with their modes held, and modes whose
-//! conditions do not hold are changed, until all do.
+//! conditions do not hold are changed, until all do (an active-set method).
 
 use nalgebra::Vector3;
 
@@ -49,7 +49,7 @@ impl At {
 }
 
 /// A solution with modes held.
-struct Settled {
+struct HeldSolution {
     at: At,
     factors: Vec<f64>,
     rows: Rows,
@@ -138,7 +138,7 @@ fn slip_of(slips: &[f64; DIRECTIONS], friction: f64, still: f64) -> Slip {
 }
 
 /// The solution that begins with modes at velocities, with those that come out in the end.
-pub(super) fn settle(
+pub(super) fn solve_by_active_set(
     data: &StepData,
     used: &[usize],
     mut modes: Modes,
@@ -148,20 +148,20 @@ pub(super) fn settle(
 ) -> Option<Solution> {
     let mut iterations = 0;
     for _ in 0..CHANGES {
-        let settled = hold(data, &mut modes, at, linear)?;
-        iterations += settled.iterations;
-        let friction = modes.friction(data, &settled.rows, &settled.impulses);
-        match changed(data, used, &modes, &settled, &friction, sticking) {
+        let held = hold(data, &mut modes, at, linear)?;
+        iterations += held.iterations;
+        let friction = modes.friction(data, &held.rows, &held.impulses);
+        match changed(data, used, &modes, &held, &friction, sticking) {
             Some(other) => modes = other,
-            None => return Some(solution(data, modes, settled, friction, iterations)),
+            None => return Some(solution(data, modes, held, friction, iterations)),
         }
-        at = settled.at;
+        at = held.at;
     }
     None
 }
 
 /// Solves the equations with the modes held.
-fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -> Option<Settled> {
+fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -> Option<HeldSolution> {
     let mut factors = Vec::new();
     let mut last = f64::INFINITY;
     // Small changes that grow are those of rounding, or they lead away from the solution: where a circle begins to tip its lowest
@@ -188,7 +188,7 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
             // Bodies and contacts are the same but for rounding.
             let impulses = modes.impulses(&shares, &by);
             let at = At { velocities: after, kinematics: at.kinematics };
-            return Some(Settled { at, factors: by, rows, impulses, iterations: iteration });
+            return Some(HeldSolution { at, factors: by, rows, impulses, iterations: iteration });
         }
         at = At::new(data, after);
         factors = by;
@@ -204,17 +204,17 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
     let held = Held::Cones(modes.clone());
     let outcome = solve_mixed(&HeldEquations { data, held: &held }, &mut z, &limits);
     if !outcome.converged {
-        return is_rounded.then(|| settled(data, modes, at, factors, LINEAR_STEPS));
+        return is_rounded.then(|| held_at(data, modes, at, factors, LINEAR_STEPS));
     }
     let at = At::new(data, scaled_velocities(data, &z));
     let factors = z[at.velocities.len()..].to_vec();
-    Some(settled(data, modes, at, factors, LINEAR_STEPS + outcome.iterations))
+    Some(held_at(data, modes, at, factors, LINEAR_STEPS + outcome.iterations))
 }
 
-fn settled(data: &StepData, modes: &Modes, at: At, factors: Vec<f64>, iterations: usize) -> Settled {
+fn held_at(data: &StepData, modes: &Modes, at: At, factors: Vec<f64>, iterations: usize) -> HeldSolution {
     let rows = modes.rows(data, &at.kinematics);
     let impulses = modes.impulses(&modes.shares(data, &rows), &factors);
-    Settled { at, factors, rows, impulses, iterations }
+    HeldSolution { at, factors, rows, impulses, iterations }
 }
 
 fn variables(data: &StepData, velocities: &[f64], factors: &[f64]) -> Vec<f64> {
@@ -227,12 +227,12 @@ fn variables(data: &StepData, velocities: &[f64], factors: &[f64]) -> Vec<f64> {
 fn solution(
     data: &StepData,
     modes: Modes,
-    settled: Settled,
+    held: HeldSolution,
     friction: Vec<Vector3<f64>>,
     iterations: usize,
 ) -> Solution {
-    let carrying = modes.carrying.iter().map(|c| c.contact).zip(settled.impulses.normal).collect();
-    let variables = variables(data, &settled.at.velocities, &settled.factors);
+    let carrying = modes.carrying.iter().map(|c| c.contact).zip(held.impulses.normal).collect();
+    let variables = variables(data, &held.at.velocities, &held.factors);
     Solution { held: Held::Cones(modes), variables, carrying, friction, iterations }
 }
 
@@ -241,11 +241,11 @@ fn changed(
     data: &StepData,
     used: &[usize],
     modes: &Modes,
-    settled: &Settled,
+    held: &HeldSolution,
     friction: &[Vector3<f64>],
     sticking: Sticking,
 ) -> Option<Modes> {
-    let Settled { at: At { kinematics, .. }, rows, impulses, .. } = settled;
+    let HeldSolution { at: At { kinematics, .. }, rows, impulses, .. } = held;
     let sum: f64 = impulses.normal.iter().map(|p| p.abs()).sum();
     let equal = ROUNDED * data.scales.velocity;
     let mut is_changed = false;
@@ -306,7 +306,7 @@ fn changed(
         }
         let patch = &data.patches[data.contacts[k].patch];
         let row = row_at_end(data, kinematics, k);
-        let pressed = modes.pressed(data, rows, &row, &settled.factors);
+        let pressed = modes.pressed(data, rows, &row, &held.factors);
         if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
             let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);

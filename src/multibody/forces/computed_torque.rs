@@ -1,4 +1,4 @@
-//! What drives of computed torque do to the joints: the acceleration that each coordinate of their trees is led with.
+//! What drives of computed torque do to joints: the acceleration that they command of each coordinate of their trees.
 
 use crate::multibody::tree::{ComputedTorque, JointState};
 use crate::multibody::{Drive, Model, ModelGradient};
@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 
 /// A coordinate of a tree under computed torque, with its command.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LedCoordinate<T = f64> {
+pub(crate) struct ComputedTorqueCoordinate<T = f64> {
     /// Its index among the velocity coordinates, and in the tangent space of the configuration.
     pub v: usize,
     /// Its index among the configuration coordinates.
@@ -15,7 +15,7 @@ pub(crate) struct LedCoordinate<T = f64> {
     pub tree: usize,
     /// The law of the tree.
     pub law: ComputedTorque<T>,
-    /// The position that it is led to: the control value with the index `actuator`, times `ratio`.
+    /// The commanded position: the control value with the index `actuator`, times `ratio`.
     pub command: T,
     /// The actuator.
     pub actuator: usize,
@@ -23,8 +23,8 @@ pub(crate) struct LedCoordinate<T = f64> {
     pub ratio: f64,
 }
 
-impl<T: Scalar> LedCoordinate<T> {
-    /// The acceleration that it is led with in a state of the joints.
+impl<T: Scalar> ComputedTorqueCoordinate<T> {
+    /// The commanded acceleration in a state of the joints.
     pub fn acceleration(&self, joints: &JointState<T>) -> T {
         self.law.acceleration(self.command, joints.q[self.q], joints.v[self.v])
     }
@@ -42,8 +42,8 @@ impl<T: Scalar> LedCoordinate<T> {
     }
 }
 
-impl LedCoordinate {
-    /// Adds the derivatives of a number through the acceleration that the coordinate is led with, given that with respect to
+impl ComputedTorqueCoordinate {
+    /// Adds the derivatives of a number through the commanded acceleration of the coordinate, given that with respect to
     /// the acceleration and the position and the velocity that it is taken at: with respect to the command and, to those of
     /// its tree, to the gains.
     pub fn add_vjp(
@@ -63,16 +63,20 @@ impl LedCoordinate {
 
 impl<T: Scalar> Model<T> {
     /// Calls `visit` with every coordinate that a drive of computed torque leads under these commands.
-    pub(crate) fn for_each_led_coordinate(&self, commands: &[T], mut visit: impl FnMut(LedCoordinate<T>)) {
+    pub(crate) fn for_each_computed_torque(
+        &self,
+        commands: &[T],
+        mut visit: impl FnMut(ComputedTorqueCoordinate<T>),
+    ) {
         if !self.mechanism.has_computed_torque() {
             return;
         }
-        let led = self.actuators.iter().enumerate();
-        for (index, actuator) in led.filter(|(_, actuator)| actuator.drive == Drive::ComputedTorque) {
+        let actuators = self.actuators.iter().enumerate();
+        for (index, actuator) in actuators.filter(|(_, actuator)| actuator.drive == Drive::ComputedTorque) {
             for at in actuator.coordinates() {
                 if let Some((tree, law)) = self.mechanism.computed_torque_of(at.v) {
                     let command = commands[index] * at.ratio;
-                    visit(LedCoordinate {
+                    visit(ComputedTorqueCoordinate {
                         v: at.v,
                         q: at.q,
                         tree,
@@ -91,7 +95,7 @@ impl Model {
     /// Adds the derivatives of a number through the accelerations that drives of computed torque add at a state of the joints,
     /// given those with respect to the accelerations: by configuration and velocity to `by_joints`, one after the other, by
     /// commands and by the gains.
-    pub(crate) fn add_led_vjp(
+    pub(crate) fn add_computed_torque_vjp(
         &self,
         joints: &JointState,
         commands: &[f64],
@@ -101,11 +105,11 @@ impl Model {
         by_model: &mut ModelGradient,
     ) {
         let nv = joints.v.len();
-        self.for_each_led_coordinate(commands, |led| {
-            let by = by_acceleration[led.v];
-            by_joints[led.v] -= by * led.law.stiffness;
-            by_joints[nv + led.v] -= by * led.law.damping;
-            led.add_vjp(by, joints.q[led.q], joints.v[led.v], by_commands, by_model);
+        self.for_each_computed_torque(commands, |axis| {
+            let by = by_acceleration[axis.v];
+            by_joints[axis.v] -= by * axis.law.stiffness;
+            by_joints[nv + axis.v] -= by * axis.law.damping;
+            axis.add_vjp(by, joints.q[axis.q], joints.v[axis.v], by_commands, by_model);
         });
     }
 }
