@@ -22,7 +22,7 @@
 //! | `force/jvp` | the wrench with the derivatives that its inputs carry | | `tests/contact/dual_types` |
 //! | `force/local_vjp`, `vjp` | the vector–Jacobian product, in one pass | | `tests/contact/vjp` |
 //! | `impulse/law` | the impulse of one face over a step: SAP, Lagged, Similar, TAMSI | Masterjohn §IV; arXiv 2110.10107, 2312.03908, 1909.05700 | Drake, `tests/motion/drake_steps` |
-//! | `impulse/law_derivatives` (`arguments`), `law_of_four`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
+//! | `impulse/law_derivatives` (`arguments`), `law_vectorized`, `cost` | the same with derivatives, four faces at once, and the cost of which it is the slope | | `law` |
 //! | `impulse/face_friction` | the coefficient of friction of a face, from the slip velocity before the step | `force/friction/tustin` | dual numbers, `tests/motion/static_friction` |
 //! | `impulse/bristles` (`patch_sums`) | the deflection that friction of what sticks follows, after a step | LuGre | differences, `tests/motion/bristles` |
 //! | `impulse/column`, `face_rule` | a face's stiffness: the pressure over the depth of the overlap along its normal; how polygons are cut into faces | | dual numbers, `tests/motion/geometry_gradients`, `passive_contact` |

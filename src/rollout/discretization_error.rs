@@ -4,8 +4,9 @@
 use serde::Serialize;
 
 use super::simulate::Trajectory;
-use crate::multibody::{Model, rotation_between};
+use crate::multibody::Model;
 use crate::rollout::SimulationSettings;
+use crate::spatial::rotation_between;
 use crate::step::{ErrorControlled, Integrator};
 
 /// The estimated error of one body or joint.

@@ -16,6 +16,8 @@ pub use force::SpatialForce;
 pub use inertia::{ArticulatedInertia, SpatialInertia};
 pub(crate) use mass_properties::MASS_NUMBERS;
 pub use mass_properties::{MassProperties, MassPropertiesError};
+#[doc(hidden)]
+pub use rotation::rotation_between;
 pub(crate) use rotation::rotation_exponential_less_identity;
 pub use rotation::{Quaternion, rotation_exponential, rotation_from_rpy};
 pub(crate) use rotation::{

@@ -229,6 +229,32 @@ impl Quaternion {
     }
 }
 
+/// The rotation vector δ in the outer frame, at most half a turn, with `from ⊕ δ = to`: the
+/// inverse of [`Quaternion::rotated_by`].
+pub fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<T>) -> Vector3<T> {
+    let inverse = Quaternion { w: from.w, v: -from.v };
+    let mut turn = to.times(&inverse);
+    if turn.w.real() < 0.0 {
+        turn = Quaternion { w: -turn.w, v: -turn.v };
+    }
+    let square = turn.v.dot(&turn.v);
+    if square.real() < 1e-2 * (turn.w * turn.w).real() {
+        // 2 atan(x)/x as a power series of x² = |v|²/w²: no root of zero is taken. The first
+        // term left out is below 10⁻¹⁸.
+        let u = turn.v * turn.w.recip();
+        let s = u.dot(&u);
+        let mut sum = T::from(0.0);
+        for k in (0..9).rev() {
+            let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+            sum = sum * s + sign / f64::from(2 * k + 1);
+        }
+        u * (sum * 2.0)
+    } else {
+        let sine = square.sqrt();
+        turn.v * (sine.atan2(turn.w) * 2.0 / sine)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

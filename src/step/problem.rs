@@ -57,7 +57,7 @@ impl<'a, T> StepProblem<'a, T> {
     }
 
     /// The time that forces are told at a time during the step, s: the model's factor on its length changes none of them.
-    pub(super) fn told_time(&self, time: f64) -> f64
+    pub(super) fn force_time(&self, time: f64) -> f64
     where
         T: Scalar,
     {

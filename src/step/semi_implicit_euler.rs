@@ -143,7 +143,14 @@ pub(super) fn vjp(
     let (sum_of_bodies, sum_of_joints) = by_state.split_at_mut(of_bodies.len());
     joints.add_acceleration_vjp(model, &at.before.joints, forces, &by_force.joints, sum_of_joints, out.model);
     let commands = at.split_control().0;
-    model.add_led_vjp(&at.before.joints, commands, by_rate, sum_of_joints, out.control, out.model);
+    model.add_computed_torque_vjp(
+        &at.before.joints,
+        commands,
+        by_rate,
+        sum_of_joints,
+        out.control,
+        out.model,
+    );
     let parts =
         of_bodies.chunks_exact(TANGENT_DIMENSION).zip(sum_of_bodies.chunks_exact_mut(TANGENT_DIMENSION));
     for (i, (((mass, before, after), force), (by_after, sum))) in

@@ -29,16 +29,16 @@ pub struct Tape {
     control: Vec<f64>,
     before: State,
     pub(super) after: State,
-    /// Of an explicit step whether it was taken with the tape, and what it kept then: the other
+    /// Of an explicit step whether it was taken with the tape, and what it recorded then: the other
     /// method a surface and no rates.
-    kept: bool,
-    explicit: runge_kutta::Kept,
+    recorded: bool,
+    explicit: runge_kutta::ExplicitTape,
     /// Of a velocity-level step; tapes of the others are small.
     balance: Option<Box<BalanceTape>>,
     /// Of a Radau step.
-    radau: Option<radau::Kept>,
+    radau: Option<radau::RadauTape>,
     /// Of a step by complementarity.
-    complementarity: Option<complementarity::Kept>,
+    complementarity: Option<complementarity::ComplementarityTape>,
     /// Of an error-controlled step.
     substeps: SubstepTapes,
     /// The derivatives of the state after the step with respect to each of the parameters that steps are taken in dual
@@ -97,12 +97,12 @@ impl Integrator {
             Self::Radau(order) => {
                 let memory = &mut workspace.radau;
                 radau::step(order, step, memory, &mut after)?;
-                tape.radau = Some(radau::Kept::new(order, step, &mut memory.solver)?);
+                tape.radau = Some(radau::RadauTape::new(order, step, &mut memory.solver)?);
             }
             Self::RungeKutta4 | Self::BogackiShampine | Self::DormandPrince | Self::ErrorControlled(_) => {
                 if let Some(tableau) = self.tableau() {
-                    let kept = Some(&mut tape.explicit);
-                    runge_kutta::step(tableau, step, forces, runge_kutta, kept, &mut after);
+                    let explicit = Some(&mut tape.explicit);
+                    runge_kutta::step(tableau, step, forces, runge_kutta, explicit, &mut after);
                 }
             }
             Self::Complementarity(method) => {
@@ -112,7 +112,7 @@ impl Integrator {
             }
             Self::VelocityLevel(method) => method.step(step, true, velocity_level, balance, &mut after)?,
         }
-        tape.kept = true;
+        tape.recorded = true;
         tape.finish(step, &after, differentiated, workspace)?;
         Ok(after)
     }
@@ -140,7 +140,7 @@ impl Integrator {
         if let Self::Radau(order) = self {
             let solver = &mut workspace.radau.solver;
             solver.solve(order, step)?;
-            tape.radau = Some(radau::Kept::new(order, step, solver)?);
+            tape.radau = Some(radau::RadauTape::new(order, step, solver)?);
         }
         if let Self::Complementarity(method) = self {
             let memory = &mut workspace.complementarity;
@@ -168,7 +168,7 @@ impl Tape {
         self.control.extend_from_slice(step.control);
         self.before.assign(step.state);
         step.model.complete(&mut self.before);
-        self.kept = false;
+        self.recorded = false;
         self.by_places.clear();
     }
 
@@ -211,25 +211,25 @@ impl Tape {
 
     /// Memory in bytes that the tape holds.
     pub(crate) fn bytes(&self) -> usize {
-        let kept = match self.integrator {
+        let own = match self.integrator {
             Integrator::VelocityLevel(_) => {
                 self.balance.as_deref().map_or(0, |balance| size_of_val(balance) + balance.bytes())
             }
             Integrator::ErrorControlled(_) => self.substeps.bytes(),
-            Integrator::Radau(_) => self.radau.as_ref().map_or(0, radau::Kept::bytes),
+            Integrator::Radau(_) => self.radau.as_ref().map_or(0, radau::RadauTape::bytes),
             Integrator::Complementarity(_) => {
-                self.complementarity.as_ref().map_or(0, complementarity::Kept::bytes)
+                self.complementarity.as_ref().map_or(0, complementarity::ComplementarityTape::bytes)
             }
             _ => self.explicit.bytes(),
         };
         let control = size_of_val(&*self.control) + size_of_val(&*self.by_places);
-        size_of::<Self>() + self.before.bytes() + self.after.bytes() + control + kept
+        size_of::<Self>() + self.before.bytes() + self.after.bytes() + control + own
     }
 
     /// The states at which the step evaluated forces, in order. For a Runge–Kutta step that was taken
     /// with the tape these are the states at its stages; otherwise it is the state before the step.
     pub(crate) fn stages(&self) -> Vec<State> {
-        let (Some(method), true) = (self.integrator.tableau(), self.kept) else {
+        let (Some(method), true) = (self.integrator.tableau(), self.recorded) else {
             return vec![self.before.clone()];
         };
         let size = self.before.tangent_dimension();
@@ -280,7 +280,7 @@ impl Tape {
             }
             Integrator::ErrorControlled(_) => return substeps.jacobian(differentiated, applied, workspace),
             Integrator::Complementarity(method) => match complementarity {
-                Some(kept) => complementarity::jacobian_of(&at, kept)?,
+                Some(tape) => complementarity::jacobian_of(&at, tape)?,
                 None => {
                     let step = StepProblem {
                         model: differentiated.model(),
@@ -333,7 +333,7 @@ impl Tape {
             control,
             before,
             after,
-            kept,
+            recorded,
             explicit,
             balance,
             substeps,
@@ -345,12 +345,12 @@ impl Tape {
             let by: f64 = values.iter().zip(out.state.iter()).map(|(x, by)| x * by).sum();
             out.model.direct[column] += by;
         }
-        let explicit = kept.then_some(&*explicit);
+        let explicit = recorded.then_some(&*explicit);
         let (time, time_step, dt) = (*time, *time_step, *dt);
         let at = StepPoint { model: differentiated, before, after, time, time_step, dt, applied, control };
         match integrator {
             Integrator::SemiImplicitEuler => {
-                semi_implicit_euler::vjp(&at, explicit.map(|kept| &kept.surfaces[0]), workspace, out);
+                semi_implicit_euler::vjp(&at, explicit.map(|tape| &tape.surfaces[0]), workspace, out);
             }
             Integrator::RungeKutta4 | Integrator::BogackiShampine | Integrator::DormandPrince => {
                 if let Some(tableau) = integrator.tableau() {
@@ -358,13 +358,13 @@ impl Tape {
                 }
             }
             Integrator::Radau(order) => {
-                if let Some(kept) = radau {
-                    radau::vjp(*order, &at, kept, workspace, out);
+                if let Some(tape) = radau {
+                    radau::vjp(*order, &at, tape, workspace, out);
                 }
             }
             Integrator::Complementarity(_) => {
-                if let Some(kept) = complementarity {
-                    complementarity::vjp(&at, kept, workspace, out);
+                if let Some(tape) = complementarity {
+                    complementarity::vjp(&at, tape, workspace, out);
                 }
             }
             Integrator::ErrorControlled(_) => substeps.vjp(differentiated, applied, workspace, out),

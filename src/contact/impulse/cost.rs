@@ -4,7 +4,7 @@ use nalgebra::Vector6;
 
 use crate::contact::ContactModel;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
-use crate::contact::impulse::law_of_four::{FaceLists, Group, each};
+use crate::contact::impulse::law_vectorized::{FaceLists, Group, each};
 use crate::contact::impulse::patch::Points;
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 use crate::contact::impulse::simd::{InLanes, Lanes, Narrow, in_lanes};

@@ -16,7 +16,7 @@ use crate::contact::force::friction::tustin::static_part;
 use crate::contact::impulse::arguments::ImpulseDerivatives;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
-use crate::contact::impulse::law_of_four::{FaceLists, Group, each};
+use crate::contact::impulse::law_vectorized::{FaceLists, Group, each};
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 use crate::contact::impulse::simd::Lanes;
 use crate::scalar::{DualArray, Scalar};

@@ -15,7 +15,7 @@ pub(in crate::contact) mod inverse_inertia;
 pub(in crate::contact) mod jvp;
 pub(in crate::contact) mod law;
 pub(in crate::contact) mod law_derivatives;
-pub(in crate::contact) mod law_of_four;
+pub(in crate::contact) mod law_vectorized;
 pub(in crate::contact) mod local_jacobian;
 pub(in crate::contact) mod patch;
 pub(in crate::contact) mod patch_matrix;

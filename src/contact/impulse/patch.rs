@@ -4,7 +4,7 @@
 use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use crate::contact::impulse::face_velocity::split;
-use crate::contact::impulse::law_of_four::{FaceLists, Group, ImpulseSlopes};
+use crate::contact::impulse::law_vectorized::{FaceLists, Group, ImpulseSlopes};
 use crate::contact::impulse::patch_matrix::{PointSum, TwistedSum};
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
 use crate::contact::impulse::simd::{InLanes, LaneVector, Lanes, in_lanes};

@@ -20,7 +20,7 @@ use crate::contact::impulse::column::{Asked, Columns, End, face_gradient};
 use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
-use crate::contact::impulse::law_of_four::Regularization;
+use crate::contact::impulse::law_vectorized::Regularization;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::contact::settings::{ContactSettings, FaceFilter};

@@ -6,9 +6,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::multibody::state::rotation_between;
 use crate::scalar::{Scalar, lift_vector};
-use crate::spatial::{Quaternion, RigidTransform, cross_matrix};
+use crate::spatial::{Quaternion, RigidTransform, cross_matrix, rotation_between};
 
 /// How a child body can move relative to its parent.
 ///

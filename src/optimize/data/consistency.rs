@@ -7,8 +7,7 @@
 use nalgebra::Vector3;
 
 use super::recorded_state::RecordedState;
-use crate::multibody::rotation_between;
-use crate::spatial::Quaternion;
+use crate::spatial::{Quaternion, rotation_between};
 
 /// A mistake is named only where what is read is wrong by at least this part of the motion …
 const WRONG: f64 = 0.3;

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::nearness::Nearness;
 use super::{Identification, Loss, Measurement, Prediction, RecordedMotion, StandardDeviations, TimeWindow};
-use crate::multibody::{AppliedForces, BodyState, Model, State, rotation_between};
+use crate::multibody::{AppliedForces, BodyState, Model, State};
 use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
-use crate::spatial::SpatialVelocity;
+use crate::spatial::{SpatialVelocity, rotation_between};
 
 /// Bodies that are nearer than this are taken as touching in a recorded pose, in m.
 pub const TOUCH_MARGIN: f64 = 1e-3;

@@ -4,10 +4,10 @@ use nalgebra::Vector3;
 
 use super::Quantity;
 use crate::contact::SurfaceReading;
-use crate::multibody::{BodyFrame, BodyPair, JointKinematics, PatchReading, rotation_between};
+use crate::multibody::{BodyFrame, BodyPair, JointKinematics, PatchReading};
 use crate::rollout::Moment;
 use crate::scalar::Scalar;
-use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
+use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity, rotation_between};
 
 /// What quantities at one moment are read from, each made when it is first needed.
 #[derive(Debug)]

@@ -134,9 +134,9 @@ impl<T: Scalar> JointStep<T> {
             InertialMotion::default()
         };
         impulse.iter_mut().zip(&motion.impulse).for_each(|(b, free)| *b += *free);
-        model.for_each_led_coordinate(commands, |led| {
-            let change = led.free_change(dt, joints);
-            impulse.iter_mut().enumerate().for_each(|(i, b)| *b += matrix[(i, led.v)] * change);
+        model.for_each_computed_torque(commands, |axis| {
+            let change = axis.free_change(dt, joints);
+            impulse.iter_mut().enumerate().for_each(|(i, b)| *b += matrix[(i, axis.v)] * change);
         });
         model.for_each_joint_law(commands, &mut |at, law| {
             impulse[at.v] += law.impulse(dt, q[at.q], T::from(laws.velocities[at.v]));
@@ -210,7 +210,7 @@ impl<T: Scalar> JointStep<T> {
         }
     }
 
-    /// What is left of the balance A (v⁺ − v) = b + momentum along a coordinate.
+    /// What is left of the balance A (v⁺ − v) = b + momentum along a axis.
     pub fn balance(&self, coordinate: usize, velocities: &[T], momentum: T) -> T {
         let changes = velocities.iter().zip(&self.before);
         let sum = changes.enumerate().fold(T::from(0.0), |sum, (k, (after, before))| {

@@ -1,13 +1,13 @@
 //! The methods that find the velocities after a step.
 
 use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
+use super::active_set::{At, Sticking, first_modes, modes_of, solve_by_active_set};
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
 use super::modes::Modes;
 use super::relax::relaxed;
-use super::settle::{At, Sticking, first_modes, modes_of, settle};
 use super::{ComplementarityMethod, Failure};
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -69,16 +69,17 @@ fn linear_problems(
     effort: Effort,
     nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
-    if let Some(Nearby { velocities, modes }) = nearby
-        && let Some(solution) =
-            settle(data, &used, modes.clone(), At::new(data, velocities.clone()), linear, Sticking::Judged)
-    {
-        return Ok(solution);
+    if let Some(Nearby { velocities, modes }) = nearby {
+        let at = At::new(data, velocities.clone());
+        if let Some(solution) = solve_by_active_set(data, &used, modes.clone(), at, linear, Sticking::Judged)
+        {
+            return Ok(solution);
+        }
     }
     let free = nearby.map_or_else(|| linear.free().to_vec(), |nearby| nearby.velocities.clone());
     let at = At::new(data, free.clone());
     let modes = first_modes(data, &used, &at);
-    if let Some(solution) = settle(data, &used, modes, at, linear, Sticking::Judged) {
+    if let Some(solution) = solve_by_active_set(data, &used, modes, at, linear, Sticking::Judged) {
         return Ok(solution);
     }
     if effort == Effort::Little {
@@ -89,7 +90,7 @@ fn linear_problems(
     let soft = relaxed(data, &layout.used, &layout.frictional, &free, linear);
     let modes = modes_of(data, &layout, &soft);
     let at = At::new(data, soft.velocities);
-    if let Some(solution) = settle(data, &layout.used, modes, at, linear, Sticking::Judged) {
+    if let Some(solution) = solve_by_active_set(data, &layout.used, modes, at, linear, Sticking::Judged) {
         return Ok(solution);
     }
     by_pivots(data, layout.used, free, linear)
@@ -120,7 +121,7 @@ fn by_pivots(
         let ways = [modes.clone(), modes.sharing_together()].into_iter();
         let mut solutions = ways.filter_map(|modes| {
             let at = At::new(data, problem.velocities.clone());
-            settle(data, &layout.used, modes, at, linear, Sticking::Known)
+            solve_by_active_set(data, &layout.used, modes, at, linear, Sticking::Known)
         });
         let solution = solutions.next();
         velocities.copy_from_slice(&problem.velocities);
@@ -180,7 +181,7 @@ fn nonlinear_problem(
         let found = linear_solution(data, &layout, &z);
         let modes = modes_of(data, &layout, &found);
         let at = At::new(data, velocities.clone());
-        if let Some(solution) = settle(data, &layout.used, modes, at, linear, Sticking::Known) {
+        if let Some(solution) = solve_by_active_set(data, &layout.used, modes, at, linear, Sticking::Known) {
             let there = scaled_velocities(data, &solution.variables);
             if difference(data, &velocities, &there) <= SAME_MODES {
                 return Ok(Solution { iterations: outcome.iterations + solution.iterations, ..solution });

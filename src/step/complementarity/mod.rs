@@ -19,7 +19,7 @@
 //! | `normals.rs` | what impulses along normals do |
 //! | `linear.rs` | the linear complementarity problems |
 //! | `modes.rs` | what contacts with friction in cones do, and the equations with that held, in any scalar |
-//! | `settle.rs` | which modes hold |
+//! | `active_set.rs` | which modes hold |
 //! | `relax.rs` | which modes contacts have in a softer problem |
 //! | `held.rs` | the equations that hold at a solution |
 //! | `methods.rs` | the methods |
@@ -33,6 +33,7 @@
 //! slips within the step: what comes out there is the derivative of the side that the solution is on.
 
 mod accuracy;
+mod active_set;
 mod data;
 mod dynamics;
 mod equations;
@@ -49,12 +50,11 @@ mod relax;
 mod report;
 mod row;
 mod search;
-mod settle;
 mod shared;
 mod vjp;
 
 pub use report::{PatchKind, RigidContact};
-pub(super) use vjp::{Kept, vjp};
+pub(super) use vjp::{ComplementarityTape, vjp};
 
 use nalgebra::DMatrix;
 
@@ -182,7 +182,7 @@ pub(super) fn keep(
     step: &StepProblem<'_>,
     memory: &mut Memory,
     is_taken: bool,
-) -> Result<Kept, StepError> {
+) -> Result<ComplementarityTape, StepError> {
     let Memory { linear, forces, report, solved, .. } = memory;
     let mut solved = match solved.take().filter(|_| is_taken) {
         Some(solved) => solved,
@@ -190,15 +190,15 @@ pub(super) fn keep(
     };
     hold_shared(&solved.data, &mut solved.solution);
     let inverse = solved.inverse().ok_or_else(|| solved.without_derivative())?;
-    Ok(Kept { solved, inverse })
+    Ok(ComplementarityTape { solved, inverse })
 }
 
 /// The derivative of a step as matrices.
-pub(super) fn jacobian_of(at: &StepPoint<'_>, kept: &Kept) -> Result<StepJacobian, StepError> {
+pub(super) fn jacobian_of(at: &StepPoint<'_>, tape: &ComplementarityTape) -> Result<StepJacobian, StepError> {
     let mut lifted = ForceWorkspace::default();
     jacobian_by_duals(at, |step| {
         let mut after = State::default();
-        kept.solved.write(step, &kept.inverse, &mut lifted, &mut after);
+        tape.solved.write(step, &tape.inverse, &mut lifted, &mut after);
         Ok(after)
     })
 }

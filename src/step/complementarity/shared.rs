@@ -6,12 +6,12 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::active_set::CLOSED;
 use super::data::StepData;
 use super::equations::{FrictionLaw, Layout, scaled_velocities};
 use super::held::{Held, Solution};
 use super::normals::normal_rows;
 use super::row::{Row, independent};
-use super::settle::CLOSED;
 
 /// Impulses below this part of their sum are none.
 const NOTHING: f64 = 1e-9;

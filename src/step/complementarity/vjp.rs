@@ -30,13 +30,13 @@ const WITHOUT_MASS: usize = TANGENT_DIMENSION + 6 + 3;
 
 /// A step that was solved, with what its derivatives need.
 #[derive(Debug)]
-pub(in crate::step) struct Kept {
+pub(in crate::step) struct ComplementarityTape {
     pub(super) solved: Solved,
     /// The inverse of the Jacobian of the equations.
     pub(super) inverse: DMatrix<f64>,
 }
 
-impl Kept {
+impl ComplementarityTape {
     /// The memory that it holds besides its own, bytes.
     pub fn bytes(&self) -> usize {
         let Solved { found, data, solution, .. } = &self.solved;
@@ -59,8 +59,8 @@ struct Weighted<'a> {
 }
 
 impl<'a> Weighted<'a> {
-    fn new(kept: &'a Kept, by_after: &'a [f64]) -> Self {
-        let Kept { solved, inverse } = kept;
+    fn new(tape: &'a ComplementarityTape, by_after: &'a [f64]) -> Self {
+        let ComplementarityTape { solved, inverse } = tape;
         let (data, z) = (&solved.data, &solved.solution.variables);
         let velocities = scaled_velocities(data, z);
         let Scaling { turn, shift } = Scaling::of(data);
@@ -104,7 +104,7 @@ fn after_along(body: &BodyStep<Dual>, v: &[Dual], dt: Dual, index: usize, by_aft
 /// those with respect to control values and model.
 pub(in crate::step) fn vjp(
     at: &StepPoint<'_>,
-    kept: &Kept,
+    tape: &ComplementarityTape,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
@@ -112,12 +112,12 @@ pub(in crate::step) fn vjp(
     let by_after = out.state.to_vec();
     if model.mechanism().velocity_dimension() > 0 {
         // That a model has its parameters was checked when it was to be differentiated.
-        if let Ok(jacobian) = jacobian_of(at, kept) {
+        if let Ok(jacobian) = jacobian_of(at, tape) {
             jacobian.product(&by_after, out);
         }
         return;
     }
-    let weighted = Weighted::new(kept, &by_after);
+    let weighted = Weighted::new(tape, &by_after);
     let (total, _) = total_forces(model, at.before, at.time, at.applied, at.control, &mut workspace.forces);
     let by_force = &mut workspace.by_force;
     by_force.bodies.clear();

@@ -28,7 +28,7 @@ pub use coefficients::RadauOrder;
 pub(super) use error_estimate::estimate_power;
 pub(super) use orders::{OrderMemory, OrderSettings};
 pub(super) use stages::Converged;
-pub(super) use vjp::{Kept, vjp};
+pub(super) use vjp::{RadauTape, vjp};
 
 use nalgebra::DMatrix;
 

@@ -29,7 +29,7 @@ impl<T: Scalar> Rates<T> {
         let StepProblem { model, state: before, applied, control, .. } = *step;
         let Self { forces: workspace, acceleration, state, rate } = self;
         state.set_moved(before, tangent);
-        let time = step.told_time(time);
+        let time = step.force_time(time);
         let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
         let commands = &control[..model.command_dimension()];
         let vdot = acceleration.evaluate(model, &state.joints, forces, commands, kinematics);
@@ -58,8 +58,8 @@ impl RateJacobian {
         jacobian: &mut DMatrix<f64>,
     ) {
         let identity = step.model.identity();
-        let kept = self.model.take().filter(|(of, _)| *of == identity);
-        let (_, model) = self.model.insert(kept.unwrap_or_else(|| (identity, Model::lift(step.model))));
+        let cached = self.model.take().filter(|(of, _)| *of == identity);
+        let (_, model) = self.model.insert(cached.unwrap_or_else(|| (identity, Model::lift(step.model))));
         self.before.assign(step.state);
         self.control.clear();
         self.control.extend(step.control.iter().map(|&u| DualArray::from(u)));

@@ -11,12 +11,12 @@ use super::{Solver, derivative_at};
 
 /// What a step keeps for [`vjp`].
 #[derive(Debug)]
-pub(in crate::step) struct Kept {
+pub(in crate::step) struct RadauTape {
     increments: Vec<f64>,
     derivative: StepDerivative,
 }
 
-impl Kept {
+impl RadauTape {
     /// That of a step that the solver has just solved.
     pub fn new(order: RadauOrder, step: &StepProblem<'_>, solver: &mut Solver) -> Result<Self, StepError> {
         let increments = solver.increments().to_vec();
@@ -30,16 +30,16 @@ impl Kept {
     }
 }
 
-/// The vector–Jacobian product of a step, with what it kept.
+/// The vector–Jacobian product of a step, from its tape.
 pub(in crate::step) fn vjp(
     order: RadauOrder,
     at: &StepPoint<'_>,
-    kept: &Kept,
+    tape: &RadauTape,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
     let n = at.before.tangent_dimension();
-    let Kept { increments, derivative } = kept;
+    let RadauTape { increments, derivative } = tape;
     let DerivativeWorkspace { by_state, by_stage, .. } = &mut *workspace;
     by_state.clear();
     by_state.resize(n, 0.0);

@@ -80,27 +80,27 @@ impl<T: Scalar> Memory<T> {
 
 /// What a step keeps for [`vjp`].
 #[derive(Debug, Default)]
-pub(super) struct Kept<T = f64> {
+pub(super) struct ExplicitTape<T = f64> {
     /// The rates that a later stage starts from.
     pub rates: Vec<T>,
     /// Where the contact surfaces at the stages lie.
     pub surfaces: [FoundSurfaces; MOST_STAGES],
 }
 
-impl<T> Kept<T> {
+impl<T> ExplicitTape<T> {
     /// The memory that it holds besides its own, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.rates) + self.surfaces.iter().map(FoundSurfaces::bytes).sum::<usize>()
     }
 }
 
-/// The state after a step; what [`vjp`] takes of it is written into `kept`.
+/// The state after a step; what [`vjp`] takes of it is written into `tape`.
 pub(super) fn step<T: Scalar>(
     method: &Tableau,
     step: &StepProblem<'_, T>,
     workspace: &mut ForceWorkspace<T>,
     memory: &mut Memory<T>,
-    mut kept: Option<&mut Kept<T>>,
+    mut tape: Option<&mut ExplicitTape<T>>,
     after: &mut State<T>,
 ) {
     let (StepProblem { model, state, time, applied, control, .. }, dt) = (*step, step.length());
@@ -108,7 +108,7 @@ pub(super) fn step<T: Scalar>(
     tangent.clear();
     tangent.resize(state.tangent_dimension(), T::from(0.0));
     for (index, start) in method.starts.iter().enumerate() {
-        if index == 0 && std::mem::take(first_is_known) && kept.is_none() {
+        if index == 0 && std::mem::take(first_is_known) && tape.is_none() {
             continue;
         }
         if index == 0 {
@@ -123,13 +123,13 @@ pub(super) fn step<T: Scalar>(
         let commands = &control[..model.command_dimension()];
         let vdot = acceleration.evaluate(model, &stage.joints, forces, commands, kinematics);
         rate_into(model, stage, tangent, forces.bodies.iter(), vdot, &mut rates[index]);
-        if let Some(kept) = &mut kept {
-            kept.surfaces[index].clone_from(&workspace.surfaces);
+        if let Some(tape) = &mut tape {
+            tape.surfaces[index].clone_from(&workspace.surfaces);
         }
     }
-    if let Some(kept) = kept {
-        kept.rates.clear();
-        rates[..method.stages() - 1].iter().for_each(|rate| kept.rates.extend_from_slice(rate));
+    if let Some(tape) = tape {
+        tape.rates.clear();
+        rates[..method.stages() - 1].iter().for_each(|rate| tape.rates.extend_from_slice(rate));
     }
     weighted_sum(rates, method.weights, dt, tangent);
     after.set_moved(state, tangent);

@@ -6,7 +6,7 @@ use super::super::derivative::StepCotangent;
 use super::super::derivative_workspace::{DerivativeWorkspace, Stage};
 use super::super::joint_moves::move_vjp;
 use super::super::step_point::StepPoint;
-use super::{Kept, Tableau, rate_into, series};
+use super::{ExplicitTape, Tableau, rate_into, series};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
     BodyAcceleration, ForcePoint, ForceWorkspace, FoundSurfaces, State, TANGENT_DIMENSION,
@@ -14,11 +14,11 @@ use crate::multibody::{
 };
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
-/// The vector–Jacobian product of a step, from what it kept; otherwise that is evaluated again.
+/// The vector–Jacobian product of a step, from its tape; without one, rates are evaluated again.
 pub(in crate::step) fn vjp(
     method: &Tableau,
     at: &StepPoint<'_>,
-    kept: Option<&Kept>,
+    tape: Option<&ExplicitTape>,
     workspace: &mut DerivativeWorkspace,
     out: &mut StepCotangent<'_>,
 ) {
@@ -36,9 +36,9 @@ pub(in crate::step) fn vjp(
         for (earlier, start) in done.iter().zip(method.starts[i]).filter(|(_, start)| **start != 0.0) {
             stage.tangent.iter_mut().zip(&earlier.rate).for_each(|(x, r)| *x += r * (start * at.dt));
         }
-        let rate = match (i + 1 == count, kept) {
+        let rate = match (i + 1 == count, tape) {
             (true, _) => Rate::WithoutForces,
-            (false, Some(kept)) => Rate::Kept(&kept.rates[i * size..(i + 1) * size]),
+            (false, Some(tape)) => Rate::Recorded(&tape.rates[i * size..(i + 1) * size]),
             (false, None) => Rate::Evaluated,
         };
         evaluate_stage(at, method.part(i), stage, rate, forces);
@@ -59,7 +59,7 @@ pub(in crate::step) fn vjp(
         let stage = &mut rest[0];
         // The last stage of a pair only serves the estimate of the error.
         if stage.by_rate.iter().any(|x| *x != 0.0) {
-            let surfaces = kept.map(|kept| &kept.surfaces[i]);
+            let surfaces = tape.map(|tape| &tape.surfaces[i]);
             stage_vjp(at, method.part(i), stage, surfaces, workspace, out);
             for (earlier, start) in earlier.iter_mut().zip(*starts).filter(|(_, start)| **start != 0.0) {
                 let by_stage = &workspace.by_stage;
@@ -104,7 +104,14 @@ pub(in crate::step) fn stage_vjp(
     let of_joints = &mut by_stage[size - 2 * nv..];
     joints.add_acceleration_vjp(model, &state.joints, forces, &by_force.joints, of_joints, out.model);
     let commands = at.split_control().0;
-    model.add_led_vjp(&state.joints, commands, &by_rate[size - nv..], of_joints, out.control, out.model);
+    model.add_computed_torque_vjp(
+        &state.joints,
+        commands,
+        &by_rate[size - nv..],
+        of_joints,
+        out.control,
+        out.model,
+    );
     joint_rates_vjp(
         &state.joints,
         &tangent[size - 2 * nv..],
@@ -153,8 +160,8 @@ fn part_of(numbers: &[f64], first: usize) -> Vector3<f64> {
 
 /// Where the rate of a stage's tangent comes from.
 enum Rate<'a> {
-    /// The step kept it.
-    Kept(&'a [f64]),
+    /// It is in the tape.
+    Recorded(&'a [f64]),
     /// It is evaluated.
     Evaluated,
     /// Only the rates of rotation and position, which take no forces, are asked for.
@@ -177,9 +184,9 @@ fn evaluate_stage(
     }
     let model = at.model.model();
     match from {
-        Rate::Kept(kept) => {
+        Rate::Recorded(recorded) => {
             rate.clear();
-            rate.extend_from_slice(kept);
+            rate.extend_from_slice(recorded);
         }
         Rate::Evaluated => {
             let time = at.time + part * at.time_step;

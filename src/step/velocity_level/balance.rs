@@ -249,8 +249,8 @@ impl<T: Scalar> Balance<T> {
         let rate = dt.recip();
         vdot.clear();
         vdot.extend(v.iter().zip(&state.joints.v).map(|(&v, &before)| (v - before) * rate));
-        model.for_each_led_coordinate(commands, |led| {
-            vdot[led.v] -= led.acceleration_after(dt, state.joints.q[led.q], v[led.v]);
+        model.for_each_computed_torque(commands, |axis| {
+            vdot[axis.v] -= axis.acceleration_after(dt, state.joints.q[axis.q], v[axis.v]);
         });
         of_joints.clear();
         of_joints.resize(v.len(), T::from(0.0));

@@ -109,16 +109,16 @@ impl<T: Scalar> LinkRows<T> {
 
 impl LinkRows<DualArray<CHUNK>> {
     /// J A⁻¹ Jᵀ of each tree under computed torque, by its index.
-    fn of_led_trees(&self, mechanism: &Mechanism) -> Vec<(usize, Matrix6<f64>)> {
+    fn of_computed_torque_trees(&self, mechanism: &Mechanism) -> Vec<(usize, Matrix6<f64>)> {
         let n = mechanism.velocity_dimension();
-        let led = mechanism.trees().iter().enumerate().filter(|(_, tree)| tree.computed_torque.is_some());
+        let trees = mechanism.trees().iter().enumerate().filter(|(_, tree)| tree.computed_torque.is_some());
         let part = |(index, tree): (usize, &Tree)| {
             let element = |i: usize, j: usize| {
                 tree.v.clone().map(|k| self.jacobian[n * i + k].re * self.solved[n * j + k].re).sum()
             };
             (index, Matrix6::from_fn(element))
         };
-        led.map(part).collect()
+        trees.map(part).collect()
     }
 }
 
@@ -199,7 +199,7 @@ impl LinkInertia {
             by_q.extend((0..CHUNK.min(n - by_q.len())).map(|k| lambda.map(|x| x.eps[k])));
             values.get_or_insert_with(|| {
                 let solved = rows.solved.iter().map(|x| x.re).collect();
-                (solved, lambda.map(|x| x.re), rows.of_led_trees(&model.mechanism))
+                (solved, lambda.map(|x| x.re), rows.of_computed_torque_trees(&model.mechanism))
             });
         }
         let (solved, lambda, of_trees) =

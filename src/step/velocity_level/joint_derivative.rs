@@ -42,8 +42,8 @@ impl JointDerivatives {
         }
         let change = self.velocity.iter().zip(&at.before.joints.v);
         let mut vdot: Vec<f64> = change.map(|(v, before)| (v - before) / at.dt).collect();
-        model.for_each_led_coordinate(at.split_control().0, |led| {
-            vdot[led.v] -= led.acceleration_after(at.dt, at.before.joints.q[led.q], self.velocity[led.v]);
+        model.for_each_computed_torque(at.split_control().0, |axis| {
+            vdot[axis.v] -= axis.acceleration_after(at.dt, at.before.joints.q[axis.q], self.velocity[axis.v]);
         });
         self.sensitivity.evaluate(model, &at.before.joints, &vdot, &forces.bodies);
         let of_masses = at.model.asks_for_link_masses();
@@ -98,11 +98,11 @@ impl JointDerivatives {
             for i in 0..n {
                 by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
             }
-            model.for_each_led_coordinate(at.split_control().0, |led| {
-                let by_acceleration: f64 = (0..n).map(|k| mass[(led.v, k)] * scaled[k]).sum();
-                by_joints[led.v] -= by_acceleration * led.law.stiffness;
-                let (q, v) = (at.before.joints.q[led.q], self.velocity[led.v]);
-                led.add_vjp(by_acceleration, q + v * at.dt, v, by_commands, by_model);
+            model.for_each_computed_torque(at.split_control().0, |axis| {
+                let by_acceleration: f64 = (0..n).map(|k| mass[(axis.v, k)] * scaled[k]).sum();
+                by_joints[axis.v] -= by_acceleration * axis.law.stiffness;
+                let (q, v) = (at.before.joints.q[axis.q], self.velocity[axis.v]);
+                axis.add_vjp(by_acceleration, q + v * at.dt, v, by_commands, by_model);
             });
         }
         let by_impulse = InertialMotion { impulse: mu.to_vec(), ..InertialMotion::default() };

@@ -40,8 +40,8 @@ pub(super) struct JointPart {
     /// The velocities of each tree, in order.
     trees: Vec<Range<usize>>,
     terms: Vec<JointTerm>,
-    /// The velocities that drives of computed torque lead, and the magnitude of the force that cancels there.
-    led: Vec<(JointIndex, f64)>,
+    /// The velocities under computed torque, and the magnitude of the force that cancels there.
+    cancelling: Vec<(JointIndex, f64)>,
     /// The velocities at the start of the step, with what computed torque changes them by over it.
     start: Vec<f64>,
     /// The first velocity, and the first tree.
@@ -69,7 +69,7 @@ impl JointPart {
         self.indices.clear();
         self.trees.clear();
         self.terms.clear();
-        self.led.clear();
+        self.cancelling.clear();
         if n == 0 {
             return;
         }
@@ -95,12 +95,12 @@ impl JointPart {
         let momentum = &mut momentum[self.first..];
         mechanism.free_impulse(joints, &input, dt, momentum);
         momentum.iter_mut().zip(&inertial.impulse).for_each(|(p, impulse)| *p += impulse);
-        let Self { terms, led, start, indices, inertia, .. } = self;
+        let Self { terms, cancelling, start, indices, inertia, .. } = self;
         start.clone_from(v);
-        model.for_each_led_coordinate(commands, |at| {
+        model.for_each_computed_torque(commands, |at| {
             start[at.v] += at.free_change(dt, &state.joints);
             let mass = inertia[(at.v, at.v)] / at.law.step_factor(dt);
-            led.push((indices[at.v], mass * at.law.stiffness * (q[at.q].abs() + at.command.abs())));
+            cancelling.push((indices[at.v], mass * at.law.stiffness * (q[at.q].abs() + at.command.abs())));
         });
         for (i, p) in momentum.iter_mut().enumerate() {
             *p += start.iter().enumerate().map(|(k, v)| inertia[(i, k)] * v).sum::<f64>();
@@ -121,7 +121,7 @@ impl JointPart {
     /// there: stiffness times position, N or N m.
     pub fn stiffnesses(&self) -> impl Iterator<Item = (&JointIndex, f64)> {
         let of_laws = self.terms.iter().map(|term| (&term.index, term.law.cancelled_force(term.position)));
-        of_laws.chain(self.led.iter().map(|(index, force)| (index, *force)))
+        of_laws.chain(self.cancelling.iter().map(|(index, force)| (index, *force)))
     }
 
     /// The diagonal of A.

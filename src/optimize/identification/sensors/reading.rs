@@ -3,10 +3,9 @@
 use nalgebra::Vector3;
 
 use super::kind::QuantityKind;
-use crate::multibody::rotation_between;
 use crate::rollout::{Moment, Quantity, Reader};
 use crate::scalar::Scalar;
-use crate::spatial::{Quaternion, rotation_exponential};
+use crate::spatial::{Quaternion, rotation_between, rotation_exponential};
 
 /// A value of what a channel measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
