@@ -3,7 +3,6 @@
 /// What a sequence of differences tends to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limit {
-    /// The value.
     pub value: f64,
     /// Its error, estimated from its change with the step and from rounding.
     pub error: f64,

@@ -21,7 +21,6 @@ pub(super) type CheckedValue = (Varied, String, f64);
 /// Velocity coordinates of a joint that are all rotations or all translations.
 #[derive(Clone)]
 pub(super) struct JointPart {
-    /// The joint.
     pub joint: usize,
     /// The coordinates.
     pub v: Range<usize>,

@@ -13,7 +13,6 @@ use crate::scalar::Scalar;
 enum Origin {
     /// Itself.
     Mesh,
-    /// A shape.
     Shape(Shape),
     /// A body of revolution.
     Revolved(Revolved),

@@ -29,7 +29,6 @@ pub(crate) enum ConvexShape {
     Revolved(Profile),
     /// A plate with a hole around the z axis.
     Hole(Profile),
-    /// A polyhedron.
     Polyhedron(ConvexHull),
 }
 
@@ -51,9 +50,7 @@ pub(crate) struct ConvexHull {
     pub vertices: Vec<Vector3<f64>>,
     /// For each corner the vertex of the mesh that it is.
     pub of_mesh: Vec<usize>,
-    /// Its faces.
     pub faces: Vec<HullFace>,
-    /// Its edges.
     pub edges: Vec<[usize; 2]>,
     /// The part of it that the mesh fills.
     pub filled: f64,

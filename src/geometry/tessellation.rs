@@ -49,7 +49,6 @@ impl Tessellation {
         self.tetrahedron([bottom[0], top[0], top[1], top[2]]);
     }
 
-    /// The mesh.
     pub fn finish(self) -> VolumeMesh {
         VolumeMesh { vertices: self.vertices, tetrahedra: self.tetrahedra }
     }

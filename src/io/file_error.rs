@@ -98,7 +98,6 @@ impl fmt::Display for At {
 /// What is wrong with a field, before the file and the line are known.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
-    /// The field.
     pub field: FieldPath,
     /// What was found and what is allowed.
     pub message: String,

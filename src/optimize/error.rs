@@ -141,7 +141,6 @@ pub enum ProblemError {
     /// The body is fixed, so its mass does not matter.
     #[error("parameter `{path}`: the body is fixed, it has no mass")]
     NoMass { path: String },
-    /// Joints move the body.
     #[error(
         "parameter `{path}`: joints move the body; a fixed or free body can be shifted, and a joint by `joints.NAME.shift`"
     )]

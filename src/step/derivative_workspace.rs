@@ -38,7 +38,6 @@ pub struct DerivativeWorkspace {
 pub(super) struct Stage {
     /// The tangent that leads there from the state before the step.
     pub tangent: Vec<f64>,
-    /// The state.
     pub state: State,
     /// The rate of the tangent there.
     pub rate: Vec<f64>,

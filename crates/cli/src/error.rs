@@ -59,7 +59,6 @@ pub(crate) enum Error {
         /// How many may be, in percent.
         allowed: f64,
     },
-    /// Derivatives are wrong.
     #[error("{path}: {count} derivatives are wrong")]
     WrongDerivatives { path: String, count: usize },
     /// The numbers of a robot's dynamics overflow.

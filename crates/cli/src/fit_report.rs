@@ -31,7 +31,6 @@ pub(super) struct FitReport {
 /// What is known of the states that the simulated windows of recordings start at.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct StartsReport {
-    /// All windows.
     pub windows: usize,
     /// Those whose starts are estimated.
     #[serde(rename = "estimated_starts")]

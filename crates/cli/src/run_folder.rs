@@ -19,7 +19,6 @@ const NAME: &str = "run.json";
 pub(super) struct Run {
     /// The problem file, relative to the folder where both have a way to each other.
     pub problem: PathBuf,
-    /// The command.
     pub command: String,
     /// The version of this program.
     pub isobar: String,

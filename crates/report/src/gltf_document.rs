@@ -166,7 +166,6 @@ impl Gltf {
         Node { name: Some(name.to_owned()), mesh, ..Node::default() }
     }
 
-    /// Adds a node.
     pub fn add(&mut self, node: Node) -> Index<Node> {
         self.root.push(node)
     }

@@ -302,7 +302,6 @@ fn fields(film: &Film, frame: &Frame) -> Grid {
     grid
 }
 
-/// The contact surfaces.
 fn contact(surface: &FrameSurface) -> Grid {
     let mut grid = Grid { points: surface.vertices.clone(), ..Grid::default() };
     for (_, range) in surface.ranges() {

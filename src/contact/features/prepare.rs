@@ -54,7 +54,6 @@ pub(crate) struct Around {
 /// Two features that come near each other; of geometry A, then of geometry B, unless flipped.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FeaturePair {
-    /// What the features are.
     pub kind: FeatureKind,
     /// Whether the first feature is that of B.
     pub flipped: bool,

@@ -89,7 +89,6 @@ pub(in crate::contact) struct PointForce {
 /// are weighted means of, each counted with its weight.
 #[derive(Clone, Copy)]
 pub(in crate::contact) struct PointSums {
-    /// The forces.
     force: Vector3<f64>,
     /// The wrenches by the fields' pressure.
     per_pressure: Wrench,
@@ -210,7 +209,6 @@ pub(in crate::contact) struct PolygonDerivatives {
     pub by_normal_lever: Vector3<f64>,
     /// With respect to the dissipation κ.
     pub by_dissipation: Wrench,
-    /// The wrench.
     pub wrench: Wrench,
     /// Whether the next two are computed: not where the traction is proportional to the fields' pressure.
     logs: bool,

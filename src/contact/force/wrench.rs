@@ -93,7 +93,6 @@ pub(crate) fn for_each_point<T: Scalar>(
 pub(crate) struct Integral<T> {
     /// Wrench on O about F's origin.
     pub wrench_on_o: SpatialForce<T>,
-    /// Area.
     pub area: T,
     /// Area times centroid.
     pub first_moment: Vector3<T>,

@@ -23,9 +23,7 @@ use crate::spatial::RigidTransform;
 /// Where a column ends: a face of a tetrahedron on the boundary of a mesh.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct End {
-    /// The tetrahedron.
     pub tetrahedron: u32,
-    /// Its face.
     pub face: u8,
     /// How far the face is along the column, m.
     depth: f64,

@@ -41,7 +41,6 @@ impl ByInverseInertia {
         }
     }
 
-    /// The matrix.
     pub fn matrix(&self) -> Matrix6<f64> {
         let n = &self.numbers;
         let (rotational, translational) = (|k: usize| n[k], |k: usize| n[15 + k]);

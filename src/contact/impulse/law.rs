@@ -46,7 +46,6 @@ impl ContactModel {
 /// What the impulses of all faces of a pair have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImpulseLaw<T> {
-    /// The contact model.
     pub model: ContactModel,
     /// Length of the step, s.
     pub dt: T,
@@ -75,7 +74,6 @@ pub(crate) struct ImpulseLaw<T> {
 /// What a law of the user's own adds to an [`ImpulseLaw`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnImpulse<T> {
-    /// The law.
     pub law: OwnLaw,
     /// Combined coefficient of static friction.
     pub static_friction: T,

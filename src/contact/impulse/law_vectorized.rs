@@ -56,7 +56,6 @@ pub(in crate::contact) struct FaceLists<'a> {
 /// The indices of up to four faces in a list: all of them faces of the list.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct Group {
-    /// The indices.
     pub indices: [usize; LANES],
     /// How many of them count; the others bear nothing.
     pub count: usize,

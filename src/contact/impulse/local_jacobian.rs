@@ -51,7 +51,6 @@ pub(crate) struct LocalImpulseJacobian {
     pub by_parameters: PairMaterial<Vector6<f64>>,
     /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: [ByInverseInertia; 6],
-    /// With bristles.
     pub bristles: Option<BristleJacobian>,
 }
 

@@ -94,7 +94,6 @@ impl PointContacts {
 pub(crate) struct DiscreteSettings<'a, T = f64> {
     /// How the surface is found and cut into faces.
     pub contact: &'a ContactSettings<T>,
-    /// The contact model.
     pub model: ContactModel,
     /// Length of the step, s.
     pub dt: T,

@@ -90,7 +90,6 @@ pub(crate) struct ImpulseJacobian {
     pub before: Option<ContactJacobian>,
     /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: Option<[ByInverseInertia; 6]>,
-    /// With bristles.
     pub bristles: Option<BristlesInWorld>,
 }
 

@@ -50,7 +50,6 @@ enum Location {
 /// where the plane meets an edge between two of F's faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// None of them.
     None,
     /// The one that is clipped by.
     This,

@@ -18,7 +18,6 @@ pub(in crate::contact) fn seen_from_inside([a, b, c]: [u32; 3]) -> [u32; 3] {
 /// A rigid triangle of O as F sees it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::contact) struct SeenTriangle {
-    /// Its number.
     pub number: u32,
     /// Its vertices, counter-clockwise about the contact normal.
     pub corners: [Vector3<f64>; 3],

@@ -68,12 +68,10 @@ impl Document {
         }
     }
 
-    /// Reads a TOML file.
     pub fn read_toml(path: &Path) -> Result<Self, FileError> {
         Self::of_toml(path, read_text(path)?)
     }
 
-    /// Reads a JSON file.
     pub fn read_json(path: &Path) -> Result<Self, FileError> {
         Self::parsed(path, read_text(path)?, json::parse)
     }

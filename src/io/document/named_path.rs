@@ -7,9 +7,7 @@ use super::node::{Node, Value};
 /// What takes the place of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::io) enum Replacement {
-    /// A number.
     Number(f64),
-    /// A text.
     Text(String),
 }
 

@@ -15,11 +15,9 @@ pub(in crate::io) type Problem = (Option<usize>, String);
 /// An element. Names are as they are written, with the prefix of their namespace if they have one.
 #[derive(Debug, Default)]
 pub(in crate::io) struct Element {
-    /// Its name.
     pub name: String,
     /// Names and values.
     attributes: Vec<(String, String)>,
-    /// The elements in it.
     pub children: Vec<Element>,
     /// The text in it, without that of the elements in it.
     pub text: String,

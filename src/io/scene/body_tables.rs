@@ -131,7 +131,6 @@ impl PoseFields {
         Ok((orientation, position))
     }
 
-    /// The pose.
     pub fn pose(&self, table: &FieldPath) -> Result<RigidTransform, Problem> {
         let (orientation, position) = self.read(table)?;
         Ok(RigidTransform::new(orientation.to_matrix(), position))

@@ -27,7 +27,6 @@ use crate::spatial::{MassProperties, RigidTransform};
 pub(in crate::io) struct SceneRobot {
     /// Its links.
     pub bodies: Vec<BodyDescription>,
-    /// Its joints.
     pub joints: Vec<JointDescription>,
     /// For each link what it collides with.
     pub geometries: Vec<Vec<BodyGeometry>>,

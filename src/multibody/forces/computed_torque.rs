@@ -17,7 +17,6 @@ pub(crate) struct ComputedTorqueCoordinate<T = f64> {
     pub law: ComputedTorque<T>,
     /// The commanded position: the control value with the index `actuator`, times `ratio`.
     pub command: T,
-    /// The actuator.
     pub actuator: usize,
     /// The factor on the actuator's command.
     pub ratio: f64,

@@ -14,7 +14,6 @@ use crate::spatial::SpatialForce;
 /// Memory that the evaluation of forces reuses from one step to the next.
 #[derive(Debug)]
 pub struct ForceWorkspace<T = f64> {
-    /// Frames of all bodies.
     frames: Vec<BodyFrame<T>>,
     /// The index among the moving bodies of every body that moves.
     moving: Vec<Option<usize>>,

@@ -76,7 +76,6 @@ impl<T: Scalar> Mechanism<T> {
 
 /// The part of the motion of a joint's child that forces come from: nothing where drives cancel them.
 pub(super) struct FeltMotion<T> {
-    /// Velocity.
     pub velocity: SpatialVelocity<T>,
     /// Velocity relative to the parent.
     pub relative: SpatialVelocity<T>,

@@ -17,7 +17,6 @@ pub(super) struct ChildMotion<T> {
     pub rotation: Matrix3<T>,
     /// Position of M's origin from O, in W.
     pub position: Vector3<T>,
-    /// Velocity.
     pub velocity: SpatialVelocity<T>,
     /// Velocity relative to the parent.
     pub relative: SpatialVelocity<T>,

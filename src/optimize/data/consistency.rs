@@ -27,7 +27,6 @@ pub(super) struct Contradiction {
     pub column: &'static str,
     /// What was found.
     pub found: &'static str,
-    /// What is allowed.
     pub allowed: &'static str,
 }
 

@@ -42,7 +42,6 @@ impl LinearWindow {
         Self { start, directions, is_stuck, residuals, by_parameters, q, r }
     }
 
-    /// The residuals.
     pub fn residuals(&self) -> &DVector<f64> {
         &self.residuals
     }

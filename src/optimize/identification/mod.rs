@@ -115,7 +115,6 @@ impl Measurement {
     }
 }
 
-/// The sensors of measurements.
 fn sensors_of(measurements: &[Measurement]) -> &[Sensor] {
     measurements.iter().map(Measurement::sensors).find(|sensors| !sensors.is_empty()).unwrap_or_default()
 }

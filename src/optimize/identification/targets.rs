@@ -12,7 +12,6 @@ use crate::scalar::Scalar;
 /// All that takes the value of one parameter of a fit; nothing belongs to two of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Target {
-    /// Parameters of the model.
     pub model: Vec<Parameter>,
     /// Numbers of sensors.
     pub sensors: Vec<SensorParameter>,

@@ -8,7 +8,6 @@ use crate::optimize::box_quadratic::minimize_in_box;
 /// A policy, and what it promises.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackwardPass {
-    /// The policy.
     pub policy: Policy,
     /// Part of the predicted change of the cost that is linear in the policy's changes.
     linear: f64,

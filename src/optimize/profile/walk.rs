@@ -141,7 +141,6 @@ impl At {
 /// A walk along a parameter.
 pub(super) struct Walk<'a> {
     pub model: &'a dyn FittedModel,
-    /// The parameter.
     pub own: &'a FitParameter,
     /// Those that are fitted again, if there are any.
     pub others: Option<FitParameters>,

@@ -65,7 +65,6 @@ pub(super) struct Motion {
     pub controls: Controls,
     /// The states.
     pub trajectory: Trajectory,
-    /// The residuals.
     pub residuals: Vec<f64>,
 }
 

@@ -32,9 +32,7 @@ pub(in crate::rollout) struct LoopMoment<'a, T> {
     pub time: f64,
     /// Length of a regular step, s.
     pub time_step: f64,
-    /// The model.
     pub model: &'a Model<T>,
-    /// The state.
     pub state: &'a State<T>,
 }
 

@@ -16,7 +16,6 @@ pub(in crate::rollout) enum Moved {
     All,
     /// One free body, by its index in the model.
     Body(usize),
-    /// The joints.
     Joints,
     /// Nothing that is observed.
     Nothing,

@@ -46,7 +46,6 @@ pub(super) struct Layout {
     /// How far contacts give under an impulse, in units of the scales: of contacts that share a load in many ways one
     /// way is left.
     pub compliance: f64,
-    /// Velocities.
     pub velocities: usize,
 }
 

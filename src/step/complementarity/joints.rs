@@ -95,7 +95,6 @@ pub(super) struct JointStep<T = f64> {
     impulse: Vec<T>,
     /// The velocities without contact.
     pub free: Vec<f64>,
-    /// The inverse of A.
     pub inverse: Arc<DMatrix<f64>>,
     /// Which coordinates are turns.
     pub turns: Arc<[bool]>,

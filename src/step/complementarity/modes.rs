@@ -214,7 +214,6 @@ impl Modes {
         Shares(shares)
     }
 
-    /// The impulses of factors.
     pub fn impulses<T: Scalar>(&self, shares: &Shares<T>, factors: &[T]) -> Impulses<T> {
         if factors.is_empty() {
             let none = |count: usize| vec![T::from(0.0); count];

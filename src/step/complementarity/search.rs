@@ -44,7 +44,6 @@ pub(super) struct Solved {
     pub has_derivative: bool,
 }
 
-/// Solves a step.
 pub(super) fn solve_step(
     method: ComplementarityMethod,
     step: &StepProblem<'_>,

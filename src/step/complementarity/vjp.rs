@@ -222,7 +222,6 @@ fn slope(own: f64, other: f64) -> f64 {
 enum ShapeNumber {
     /// A turn or a shift of its frame.
     Place(usize),
-    /// Its size.
     Size,
     /// A coordinate of a vertex.
     Vertex(usize, usize),

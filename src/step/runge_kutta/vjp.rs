@@ -162,7 +162,6 @@ fn part_of(numbers: &[f64], first: usize) -> Vector3<f64> {
 enum Rate<'a> {
     /// It is in the tape.
     Recorded(&'a [f64]),
-    /// It is evaluated.
     Evaluated,
     /// Only the rates of rotation and position, which take no forces, are asked for.
     WithoutForces,

@@ -124,7 +124,6 @@ impl JointPart {
         of_laws.chain(self.cancelling.iter().map(|(index, force)| (index, *force)))
     }
 
-    /// The diagonal of A.
     pub fn inertia_diagonal(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.indices.len()).map(|i| self.inertia[(i, i)])
     }
@@ -139,7 +138,6 @@ impl JointPart {
         })
     }
 
-    /// Adds A v.
     pub fn add_inertia_times(&self, v: &[f64], out: &mut [f64]) {
         for (i, row) in self.inertia_times(v) {
             out[i] += row;

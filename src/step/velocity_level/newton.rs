@@ -113,7 +113,6 @@ pub(super) enum NewtonError {
 /// The memory of the iteration, and its factorization at the solution.
 #[derive(Debug, Default)]
 pub(super) struct Newton {
-    /// The velocities.
     pub velocity: Vec<f64>,
     /// K at the solution.
     pub factor: BlockFactor,

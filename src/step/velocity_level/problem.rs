@@ -140,7 +140,6 @@ impl Problem {
         })
     }
 
-    /// The diagonal of A.
     pub fn inertia_diagonal(&self) -> impl Iterator<Item = f64> + '_ {
         let bodies = self.inertia.iter().flat_map(|m| (0..BODY).map(move |i| m[(i, i)]));
         bodies.chain(self.joints.inertia_diagonal())
@@ -156,7 +155,6 @@ impl Problem {
         factor.set_structure(&self.sizes, &self.couplings);
     }
 
-    /// A v.
     pub fn inertia_times(&self, v: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for (tree, inertia) in self.inertia.iter().enumerate() {
@@ -237,7 +235,6 @@ impl Problem {
         self.contacts.frozen_normal = frozen;
     }
 
-    /// The coefficients of friction.
     pub fn friction(&self) -> Coefficients {
         let patches = self.patches.iter().map(|patch| patch.contacts.law.friction).collect();
         Coefficients { patches, contacts: self.contacts.friction.clone() }
