@@ -42,6 +42,10 @@ fn ball(modulus: f64, gap: f64, speed: f64, turn: f64, ceiling: Option<f64>) -> 
 
 fn extrapolated(model: ContactModel, accuracy: f64, time_step: f64) -> SimulationSettings {
     let method = ControlledMethod::Extrapolated(VelocityLevel { model, ..Default::default() });
+    controlled(method, accuracy, time_step)
+}
+
+fn controlled(method: ControlledMethod, accuracy: f64, time_step: f64) -> SimulationSettings {
     SimulationSettings {
         integrator: Integrator::ErrorControlled(ErrorControlled { method, accuracy }),
         time_step,
@@ -81,21 +85,27 @@ fn a_lossless_ball_rebounds_as_fast_as_it_came() {
         SimulationSettings { integrator: Integrator::ErrorControlled(radau), time_step }
     };
     let expected: Vec<f64> = (0..25).into_par_iter().map(|i| rebound(i, &exact).1).collect();
-    // Without friction all kinds take the same steps.
-    for (model, count) in MODELS.into_iter().zip([25, 5, 5, 5]) {
+    // Without friction all velocity-level kinds take the same steps.
+    let of_models =
+        MODELS.map(|model| ControlledMethod::Extrapolated(VelocityLevel { model, ..Default::default() }));
+    let others =
+        [ControlledMethod::DormandPrince, ControlledMethod::BogackiShampine, ControlledMethod::Radau];
+    for (method, count) in of_models.into_iter().chain(others).zip([25, 5, 5, 5, 25, 25, 25]) {
         let cases = (0..count).into_par_iter().map(|i| {
             let (accuracy, after) =
-                rebound(i, &|accuracy, time_step| extrapolated(model, accuracy, time_step));
+                rebound(i, &|accuracy, time_step| controlled(method, accuracy, time_step));
             ((after - expected[i]).abs() * AFTER_IMPACT / accuracy, i)
         });
         let mut list: Vec<(f64, usize)> = cases.collect();
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
         println!(
-            "{model:?}: accuracies off: {:.2} in the middle, {:.2?} at most",
+            "{method:?}: accuracies off: {:.2} in the middle, {:.2?} at most",
             list[count / 2].0,
             list[count - 1]
         );
-        assert!(list[count - 1].0 < 10.0, "{model:?}: {:?}", &list[count - 5..]);
+        // Those of higher order do not look for the instants of touch and release.
+        let most = if others.contains(&method) { 50.0 } else { 10.0 };
+        assert!(list[count - 1].0 < most, "{method:?}: {:?}", &list[count - 5..]);
     }
 }
 

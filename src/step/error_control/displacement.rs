@@ -4,6 +4,11 @@ use nalgebra::{Matrix3, Vector3};
 
 use crate::multibody::{Body, BodyFrame, JointKinematics, Model, ModelIdentity, Motion, State};
 
+/// What is borne accelerates along gravity by no more than this part of it,
+const FALLS: f64 = 0.3;
+/// and in all by no more than this many times gravity.
+const BOUNCES: f64 = 1.5;
+
 /// The largest distance of points of bodies between two states: memory that is reused.
 #[derive(Debug, Default)]
 pub(super) struct Displacement {
@@ -42,6 +47,22 @@ impl Displacement {
             }
         }
         largest
+    }
+
+    /// Whether the weights of all bodies are borne during a substep of `length` s between two states: no body falls, bounces
+    /// or is thrown.
+    pub fn is_borne(&mut self, model: &Model, states: [&State; 2], length: f64) -> bool {
+        let Self { frames, joints, .. } = self;
+        for (frames, state) in frames.iter_mut().zip(states) {
+            model.update_frames(state, frames, joints);
+        }
+        let [before, after, _] = &*frames;
+        let (gravity, down) = (model.gravity.norm() * length, model.gravity.try_normalize(0.0));
+        let Some(down) = down else { return false };
+        before.iter().zip(after).all(|(a, b)| {
+            let change = b.velocity.translational - a.velocity.translational;
+            change.dot(&down).abs() <= FALLS * gravity && change.norm() <= BOUNCES * gravity
+        })
     }
 
     /// By how much the velocity of the points of a body changes more in the second half of a step than in its first, at most, m/s,

@@ -34,7 +34,7 @@ use crate::scalar::Scalar;
 /// The error of a substep is how far the points of bodies are from where a second solution of another order has
 /// them, in metres: the shift of a body's origin plus its turn times the largest distance of its geometries from
 /// the origin; velocities count with what they make in a second (or in the whole step, if that is longer), since an impact leaves
-/// its error in them; with Radau they count with the whole step. The substep is accepted if no
+/// its error in them; with Radau they count with the whole step where no body falls or bounces. The substep is accepted if no
 /// body is off by more than `accuracy`. Velocity-level methods of order 1 do not count velocities, so that they
 /// take long steps over vibrations of stiff contacts that are smaller than the accuracy.
 ///

@@ -215,8 +215,13 @@ impl Search {
         let time = match method {
             // Those of order 1 are for long steps: they do not resolve vibrations that are smaller than the accuracy.
             ControlledMethod::VelocityLevel(_) => 0.0,
-            // It steps over vibrations that are smaller too: a stiff body that slides would take a hundred times the substeps.
-            ControlledMethod::Radau => longest,
+            // It steps over vibrations that are smaller too where weights are borne: a stiff body that slides would take a hundred
+            // times the substeps.
+            ControlledMethod::Radau
+                if displacement.is_borne(step.model, [step.state, after], step.length()) =>
+            {
+                longest
+            }
             // What an impact leaves of an error is in the velocities.
             _ => longest.max(AFTER_IMPACT),
         };
