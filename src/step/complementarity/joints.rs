@@ -209,7 +209,7 @@ impl<T: Scalar> JointStep<T> {
         }
     }
 
-    /// What is left of the balance A (v⁺ − v) = b + momentum along a axis.
+    /// What is left of the balance A (v⁺ − v) = b + momentum along an axis.
     pub fn balance(&self, coordinate: usize, velocities: &[T], momentum: T) -> T {
         let changes = velocities.iter().zip(&self.before);
         let sum = changes.enumerate().fold(T::from(0.0), |sum, (k, (after, before))| {
