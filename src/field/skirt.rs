@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector, Vector3};
 
 use super::error::FieldError;
 use super::pressure_field::{PressureField, Skirt};
-use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, vertex_places};
+use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, tetrahedron_volume, vertex_places};
 
 /// A vertex continues the field exactly if the extent of no tetrahedron around it misses by more
 /// than this part of the skirt's.
@@ -68,14 +68,20 @@ impl PressureField {
         let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
         let gradients = self.gradients_at_vertices();
         let normals = vertex_normals(mesh);
+        let mut exact = vec![None; mesh.vertices.len()];
         let mut moved = mesh.vertices.clone();
         let mut extent = self.extent().to_vec();
         for (i, _) in places.iter().enumerate().filter(|(_, place)| **place == VertexPlace::Boundary) {
-            let exact = continuation(&gradients[i], drop, FARTHEST * thickness);
-            moved[i] += exact.unwrap_or(normals[i] * thickness);
+            exact[i] = continuation(&gradients[i], drop, FARTHEST * thickness);
+            moved[i] += exact[i].unwrap_or(normals[i] * thickness);
             extent[i] -= drop;
         }
-        let mesh = VolumeMesh { vertices: moved, tetrahedra: mesh.tetrahedra.clone() };
+        let mut mesh = VolumeMesh { vertices: moved, tetrahedra: mesh.tetrahedra.clone() };
+        // Where the extent hardly grows, the place that continues it is so far away that tetrahedra turn over.
+        while let Some(vertex) = in_turned_over(&mesh, |k| exact[k].is_some()) {
+            exact[vertex] = None;
+            mesh.vertices[vertex] = self.mesh().vertices[vertex] + normals[vertex] * thickness;
+        }
         Self::build(mesh, extent, Skirt { thickness, extent: drop }).map_err(|error| {
             let tetrahedron =
                 if let FieldError::Volume { tetrahedron, .. } = error { tetrahedron } else { 0 };
@@ -122,6 +128,13 @@ impl PressureField {
         }
         gradients
     }
+}
+
+/// The first vertex of this kind in a tetrahedron that is turned over.
+fn in_turned_over(mesh: &VolumeMesh, is_of_kind: impl Fn(usize) -> bool) -> Option<usize> {
+    let corners = |t: &[u32; 4]| t.map(|k| mesh.vertices[k as usize]);
+    let turned = mesh.tetrahedra.iter().filter(|t| tetrahedron_volume(&corners(t)) <= 0.0);
+    turned.flatten().map(|&k| k as usize).find(|&k| is_of_kind(k))
 }
 
 /// The shortest motion along which all these linear functions fall by `drop`, if there is one no
@@ -229,6 +242,23 @@ mod tests {
         };
         assert_eq!(double.skirt(), Skirt { thickness: 0.02, ..skirted.skirt() });
         assert_eq!(double.extent(), skirted.extent());
+    }
+
+    /// In the tetrahedra of its edges that were split the extent hardly grows.
+    #[test]
+    fn a_box_whose_tetrahedra_were_split_gets_a_skirt() {
+        for (cells, size) in [([9, 9, 4], [0.168, 0.168, 0.051]), ([3, 5, 2], [0.06, 0.1, 0.05])] {
+            let mut mesh = kuhn_grid(cells, 0.0, 1);
+            mesh.vertices.iter_mut().for_each(|v| v.component_mul_assign(&Vector3::from(size)));
+            let core = crate::field::deep_core(&mesh, crate::field::DEFAULT_CORE_THRESHOLD).unwrap();
+            let extent = crate::field::laplace_extent(&mesh, &core).unwrap();
+            let split = crate::field::split_zero_gradient_tetrahedra(&mesh, &extent);
+            let layered = PressureLaw::power(2.0).unwrap().field(split.mesh, split.extent, 2).unwrap();
+            let thickness = 0.005 * size[0];
+            let skirted = layered.with_skirt(thickness).unwrap();
+            let grown = skirted.hierarchy().bounding_box().1 - layered.hierarchy().bounding_box().1;
+            assert!(grown.min() > 0.5 * thickness && grown.max() < FARTHEST * thickness, "{grown}");
+        }
     }
 
     #[test]
