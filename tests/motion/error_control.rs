@@ -207,7 +207,9 @@ fn is_extrapolated(method: ControlledMethod) -> bool {
 
 #[test]
 fn derivatives_are_those_of_the_accepted_substeps() {
-    let (model, initial) = heap(ContactSettings { stiction_velocity: 0.02, ..Default::default() });
+    // As scenes with an accuracy have it.
+    let contact = ContactSettings { stiction_velocity: 0.02, sap_stiction: true, ..Default::default() };
+    let (model, initial) = heap(contact);
     let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(3).collect();
     let (steps, time_step) = (3, 2e-3);
     let controls = controls(CONTROLS, steps);

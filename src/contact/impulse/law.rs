@@ -264,7 +264,8 @@ impl<T: Scalar> OwnImpulse<T> {
 impl ImpulseLaw<f64> {
     /// The branch: which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared
     /// slip velocity, and whether the face has a stiffness, which it loses with a kink where its pressure does not grow
-    /// along the normal any more. The impulse is not smooth where the branch changes. Below 32.
+    /// along the normal any more; for SAP also what regularizes friction. The impulse is not smooth where the branch changes.
+    /// Below 64.
     pub fn branch(&self, face: &FaceConstants<f64>, v_n: f64, s: f64) -> u8 {
         let Impulse { normal, slip } = self.impulse(face, v_n, s);
         let mut branch = u8::from(normal > 0.0) + 2 * u8::from(slip > 0.0);
@@ -273,6 +274,7 @@ impl ImpulseLaw<f64> {
             let [per_n, r_t, _] = sap_regularization(self, face);
             let soft = face.stiffness * (self.relaxation_time + self.dt) * self.dt;
             branch += 4 * u8::from(slip == r_t.recip()) + 8 * u8::from(per_n == soft);
+            branch += 32 * u8::from(self.sticks_by_inertia(face));
         }
         branch
     }
@@ -379,9 +381,9 @@ pub(in crate::contact) mod tests {
             // Held, slipping, and parted.
             [(-0.04, 1e-12), (-0.04, 4.0), (5.0, 1e-12)].map(|(v_n, s)| law(model).branch(&face, v_n, s))
         };
-        assert_eq!(branches(ContactModel::Sap, 4e3), [31, 27, 24]);
+        assert_eq!(branches(ContactModel::Sap, 4e3), [63, 59, 56]);
         // Near rigid.
-        assert_eq!(branches(ContactModel::Sap, 8e5), [23, 19, 16]);
+        assert_eq!(branches(ContactModel::Sap, 8e5), [55, 51, 48]);
         // Lagged's friction is that of the velocity before.
         assert_eq!(branches(ContactModel::Lagged, 4e3), [19, 19, 18]);
         assert_eq!(branches(ContactModel::Similar, 4e3), [19, 19, 16]);

@@ -27,7 +27,7 @@ impl Workspace {
         for patch in &self.problem.patches {
             let v = self.problem.relative(patch, &self.newton.velocity, true);
             patch.contacts.for_each_branch(&self.problem.contacts, &v, |face, branch| {
-                visit(patch.pair, face as u64 * 32 + u64::from(branch));
+                visit(patch.pair, face as u64 * 64 + u64::from(branch));
             });
         }
     }
