@@ -1,6 +1,6 @@
 """Work and precision of Drake's error-controlled integrators and of its fixed steps in the scenes of main.rs.
 
-    pip install drake==1.51.1
+    pip install drake==1.58.0
     python3 examples/work_precision/drake.py > drake.csv
     cargo run --release --example work_precision -- docs drake.csv
 

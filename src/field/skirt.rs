@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector, Vector3};
 
 use super::error::FieldError;
 use super::pressure_field::{PressureField, Skirt};
-use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, tetrahedron_volume, vertex_places};
+use crate::geometry::{VertexPlace, VolumeMesh, boundary_faces, vertex_places};
 
 /// A vertex continues the field exactly if the extent of no tetrahedron around it misses by more
 /// than this part of the skirt's.
@@ -44,8 +44,9 @@ impl PressureField {
     /// and at flat faces, edges and corners. On most other meshes there is no such point, because the
     /// slope differs from tetrahedron to tetrahedron. The vertex then moves by the thickness along the
     /// mean normal of the faces around it, and the field in the tetrahedra at the boundary changes a
-    /// little: the zero of the extent lies near the boundary, not on it. The skirt of a hollow body may
-    /// overlap itself.
+    /// little: the zero of the extent lies near the boundary, not on it. Where that would turn tetrahedra over, which those of
+    /// the boundary may be flat enough for, a layer of new ones is put around the body instead, and the field inside does not
+    /// change. The skirt of a hollow body may overlap itself.
     ///
     /// # Errors
     /// When the thickness is negative or not finite, the field has a skirt, its extent does not
@@ -68,21 +69,21 @@ impl PressureField {
         let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
         let gradients = self.gradients_at_vertices();
         let normals = vertex_normals(mesh);
-        let mut exact = vec![None; mesh.vertices.len()];
         let mut moved = mesh.vertices.clone();
         let mut extent = self.extent().to_vec();
         for (i, _) in places.iter().enumerate().filter(|(_, place)| **place == VertexPlace::Boundary) {
-            exact[i] = continuation(&gradients[i], drop, FARTHEST * thickness);
-            moved[i] += exact[i].unwrap_or(normals[i] * thickness);
+            let exact = continuation(&gradients[i], drop, FARTHEST * thickness);
+            moved[i] += exact.unwrap_or(normals[i] * thickness);
             extent[i] -= drop;
         }
-        let mut mesh = VolumeMesh { vertices: moved, tetrahedra: mesh.tetrahedra.clone() };
-        // Where the extent hardly grows, the place that continues it is so far away that tetrahedra turn over.
-        while let Some(vertex) = in_turned_over(&mesh, |k| exact[k].is_some()) {
-            exact[vertex] = None;
-            mesh.vertices[vertex] = self.mesh().vertices[vertex] + normals[vertex] * thickness;
+        let moved = VolumeMesh { vertices: moved, tetrahedra: mesh.tetrahedra.clone() };
+        let skirt = Skirt { thickness, extent: drop };
+        if let Ok(field) = Self::build(moved, extent, skirt) {
+            return Ok(field);
         }
-        Self::build(mesh, extent, Skirt { thickness, extent: drop }).map_err(|error| {
+        let (mesh, new) = with_layer(mesh, &normals, thickness);
+        let extent = self.extent().iter().copied().chain(std::iter::repeat_n(-drop, new)).collect();
+        Self::build(mesh, extent, skirt).map_err(|error| {
             let tetrahedron =
                 if let FieldError::Volume { tetrahedron, .. } = error { tetrahedron } else { 0 };
             FieldError::TurnedOver { thickness, tetrahedron }
@@ -130,11 +131,28 @@ impl PressureField {
     }
 }
 
-/// The first vertex of this kind in a tetrahedron that is turned over.
-fn in_turned_over(mesh: &VolumeMesh, is_of_kind: impl Fn(usize) -> bool) -> Option<usize> {
-    let corners = |t: &[u32; 4]| t.map(|k| mesh.vertices[k as usize]);
-    let turned = mesh.tetrahedra.iter().filter(|t| tetrahedron_volume(&corners(t)) <= 0.0);
-    turned.flatten().map(|&k| k as usize).find(|&k| is_of_kind(k))
+/// A mesh with a layer of tetrahedra around it, three on each face of the boundary, and the number of new vertices. They
+/// lie off those of the boundary, along their normals.
+fn with_layer(mesh: &VolumeMesh, normals: &[Vector3<f64>], thickness: f64) -> (VolumeMesh, usize) {
+    let (mut vertices, mut tetrahedra) = (mesh.vertices.clone(), mesh.tetrahedra.clone());
+    let mut outer = vec![None; mesh.vertices.len()];
+    for mut face in boundary_faces(&mesh.tetrahedra) {
+        // Neighbours cut the quadrilateral between them by the same diagonal: from the lower vertex of the face.
+        let lowest = (0..3).min_by_key(|&i| face[i]).unwrap_or(0);
+        face.rotate_left(lowest);
+        let [a, b, c] = face;
+        let [over_a, over_b, over_c] = face.map(|k| {
+            *outer[k as usize].get_or_insert_with(|| {
+                vertices.push(mesh.vertices[k as usize] + normals[k as usize] * thickness);
+                vertices.len() as u32 - 1
+            })
+        });
+        let between = if b < c { [a, b, over_c, over_b] } else { [a, over_b, c, over_c] };
+        let under = if b < c { [a, b, c, over_c] } else { [a, b, c, over_b] };
+        tetrahedra.extend([under, between, [a, over_a, over_b, over_c]]);
+    }
+    let new = vertices.len() - mesh.vertices.len();
+    (VolumeMesh { vertices, tetrahedra }, new)
 }
 
 /// The shortest motion along which all these linear functions fall by `drop`, if there is one no
@@ -244,9 +262,9 @@ mod tests {
         assert_eq!(double.extent(), skirted.extent());
     }
 
-    /// In the tetrahedra of its edges that were split the extent hardly grows.
+    /// The law's levels cut flat tetrahedra off those that were split.
     #[test]
-    fn a_box_whose_tetrahedra_were_split_gets_a_skirt() {
+    fn a_box_with_flat_tetrahedra_gets_a_layer_around_it() {
         for (cells, size) in [([9, 9, 4], [0.168, 0.168, 0.051]), ([3, 5, 2], [0.06, 0.1, 0.05])] {
             let mut mesh = kuhn_grid(cells, 0.0, 1);
             mesh.vertices.iter_mut().for_each(|v| v.component_mul_assign(&Vector3::from(size)));
@@ -257,7 +275,19 @@ mod tests {
             let thickness = 0.005 * size[0];
             let skirted = layered.with_skirt(thickness).unwrap();
             let grown = skirted.hierarchy().bounding_box().1 - layered.hierarchy().bounding_box().1;
-            assert!(grown.min() > 0.5 * thickness && grown.max() < FARTHEST * thickness, "{grown}");
+            assert!(grown.min() > 0.5 * thickness && grown.max() < 1.01 * thickness, "{grown}");
+            let inside = layered.tetrahedra().len();
+            println!("{} {}", inside, skirted.tetrahedra().len());
+            for (old, new) in layered.tetrahedra().iter().zip(skirted.tetrahedra()) {
+                assert_eq!(old.extent, new.extent);
+            }
+            // The layer fills what is between the two boundaries, and has none inside.
+            let faces = |field: &PressureField| boundary_faces(&field.mesh().tetrahedra).len();
+            assert_eq!(faces(&skirted), faces(&layered));
+            assert_eq!(skirted.tetrahedra().len(), inside + 3 * faces(&layered));
+            let off_boundary = skirted.extent().iter().filter(|e| **e < 0.0).count();
+            let on_it = skirted.extent().iter().filter(|e| **e == 0.0).count();
+            assert_eq!(off_boundary, on_it);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::super::radau::{Converged, OrderMemory, OrderSettings};
+use super::super::radau::{Converged, OrderMemory, OrderSettings, Solver};
 use super::super::real_parts::RealParts;
 use super::super::velocity_level::Unforeseen;
 use super::super::{RadauOrder, StepError, StepProblem, StepWorkspace};
@@ -19,6 +19,9 @@ use crate::scalar::Scalar;
 const ROUNDINGS: f64 = 4.0;
 /// Velocities count with what they make in this time, s, but for those that step over vibrations.
 const AFTER_IMPACT: f64 = 1.0;
+
+/// The part of a substep that accelerations at its ends are taken over.
+const AT_END: f64 = 1e-3;
 
 /// Where contact grows, the two solutions of a substep may agree by chance. The error in its velocities is taken to be at least
 /// this many times how much more they change in its second half than in its first; in a smooth motion the two are equal. A tenth
@@ -207,7 +210,7 @@ impl Search {
                 limit: SubstepLimit::Onset { pair },
             }));
         }
-        let Self { after, middle, whole, displacement, onset, .. } = self;
+        let Self { after, middle, whole, displacement, onset, workspace, .. } = self;
         if !after.is_finite() || !whole.is_finite() {
             return failed(SubstepLimit::NotFinite);
         }
@@ -217,9 +220,7 @@ impl Search {
             ControlledMethod::VelocityLevel(_) => 0.0,
             // It steps over vibrations that are smaller too where weights are borne: a stiff body that slides would take a hundred
             // times the substeps.
-            ControlledMethod::Radau
-                if displacement.is_borne(step.model, [step.state, after], step.length()) =>
-            {
+            ControlledMethod::Radau if is_borne(displacement, &mut workspace.radau.solver, step, after) => {
                 longest
             }
             // What an impact leaves of an error is in the velocities.
@@ -298,5 +299,22 @@ impl Search {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether weights are borne during a substep of `radau` and at its ends: in the substep in which a body touches, or leaves, the
+/// force may make up for its weight on average.
+fn is_borne(
+    displacement: &mut Displacement,
+    solver: &mut Solver,
+    step: &StepProblem<'_>,
+    after: &State,
+) -> bool {
+    let (StepProblem { model, state, .. }, length) = (*step, step.length());
+    displacement.is_borne(model, [state, after], length) && {
+        let shortly = AT_END * length;
+        let [start, end] = solver.shortly_after_ends(step, shortly);
+        displacement.is_borne(model, [state, &start], shortly)
+            && displacement.is_borne(model, [after, &end], shortly)
     }
 }

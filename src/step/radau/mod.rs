@@ -116,6 +116,20 @@ impl Solver {
         self.stages.increments()
     }
 
+    /// Where the rates at the start of the last step and at its end, without what is stiff, lead to in so many seconds.
+    pub fn shortly_after_ends(&mut self, step: &StepProblem<'_>, time: f64) -> [State; 2] {
+        let n = step.state.tangent_dimension();
+        let Self { rates, first_rate, stages, .. } = self;
+        let end = stages.increments()[stages.increments().len() - n..].to_vec();
+        let last_rate = rates.at(step, step.time + step.length(), &end).to_vec();
+        [(vec![0.0; n], first_rate.clone()), (end, last_rate)].map(|(mut tangent, mut rate)| {
+            // Nothing is damped where nothing has been factorized.
+            let _ = stages.damp(&mut rate);
+            tangent.iter_mut().zip(rate).for_each(|(x, rate)| *x += rate * time);
+            step.state.moved(&tangent)
+        })
+    }
+
     /// Estimates the error of the last step, in the tangent space of the state after it. With `damp_twice` the
     /// estimate is damped again where `measure` finds it above 1: in the first step and after rejections.
     pub fn estimated_error(
