@@ -167,7 +167,7 @@ target = [0, 0, 0.06]
 weight = [0, 0, 100]
 when = "end"
 [optimizer]
-max_iterations = 100
+max_iterations = 30
 "#;
 
 fn error_of(output: &Output) -> String {
@@ -714,7 +714,8 @@ fn the_bundled_grasp_lets_the_ball_fall_at_first_and_holds_it_at_last() {
         end.bodies[0].position.z
     };
     assert!(height(&task.variables(&file.start).expect("fits")) < 0.06, "it falls");
-    let result = json(&["optimize", text(&problem), "--json"]);
+    // Long before the last digits of the cost.
+    let result = unfinished(&["optimize", text(&problem), "--json", "--max-iterations", "20"]);
     assert!(height(&numbers(&result["variables"])) > 0.13, "it is held");
     let commands = result["commands"].as_array().expect("commands");
     let squeeze = commands.iter().find(|command| command["actuator"] == "squeeze").expect("a command");
