@@ -27,6 +27,9 @@ fn json(text: &[u8]) -> Value {
     serde_json::from_slice(text).expect("JSON")
 }
 
+/// How often a fit is killed. On a busy machine it comes less far between two times, and would be killed far more often.
+const MOST_KILLS: usize = 6;
+
 /// Runs a fit until so many files more were kept of it, ends it without a word, and so on until it comes to its end. What it
 /// has written then, and how often it was ended.
 fn killed_again_and_again(fit: &Path, out: &Path, more: &[&str], after: usize) -> (Vec<u8>, usize) {
@@ -52,7 +55,7 @@ fn killed_again_and_again(fit: &Path, out: &Path, more: &[&str], after: usize) -
             let now = kept();
             changes += usize::from(now != seen);
             seen = now;
-            if changes > after {
+            if changes > after && kills < MOST_KILLS {
                 break None;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -75,7 +78,7 @@ fn a_fit_that_is_killed_again_and_again_is_the_same_to_the_last_byte() {
     let recorded = format!("{GOOD}starts = \"recorded\"\nuntil = 0.15\n{candidates}");
     let estimated = recorded.replace("starts = \"recorded\"\n", "");
     for (text_of_fit, more, after) in
-        [(&recorded, &[][..], 1), (&estimated, &[], 4), (&recorded, &["--compare", "--folds", "2"], 3)]
+        [(&recorded, &[][..], 1), (&estimated, &[], 2), (&recorded, &["--compare", "--folds", "2"], 3)]
     {
         let fit = folder.file("fit.toml", text_of_fit);
         let whole = isobar(&[&["fit", text(&fit), "--json"], more].concat()).stdout;
