@@ -24,6 +24,7 @@ fn not_differentiated(step: &StepProblem<'_>, number: usize, error: StepError) -
 }
 
 /// A step of a simulation, into a state that is there already.
+#[inline(never)]
 pub(crate) fn checked_step_into<T: Scalar>(
     integrator: Integrator,
     step: &StepProblem<'_, T>,

@@ -332,6 +332,7 @@ impl<'a, T: Scalar> Rollout<'a, T> {
 
     /// Simulates under control values that `control` fills in. Observers and controls are called through
     /// pointers, so that programs compile one loop and not one for each of them.
+    #[inline(never)]
     fn advance(
         &self,
         schedule: StepSchedule,

@@ -326,6 +326,7 @@ impl Integrator {
     /// does not converge, if the model has pairs of rigid geometries that the method does not take, if its contact model is convex but the model has a law of the user's own, if the model
     /// has bristles but its contact model is another than Lagged, or if the state or the forces are not finite. Explicit methods do not check the latter and return a
     /// state that is not finite. The state is unspecified after an error.
+    #[inline(never)]
     pub fn step_into<T: Scalar>(
         self,
         step: &StepProblem<'_, T>,
@@ -411,6 +412,7 @@ impl Integrator {
     }
 
     /// [`Self::step_into`] of a step whose error is not controlled; such a step is not taken.
+    #[inline(never)]
     fn fixed_step_into<T: Scalar>(
         self,
         step: &StepProblem<'_, T>,

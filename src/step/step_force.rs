@@ -73,6 +73,7 @@ impl Integrator {
     /// Derivatives are with respect to both states, the control values and the model; where the step consists of several, it is the
     /// state before it alone that they pass through. They are those of a step: one-sided where a contact changes between
     /// sticking and slipping, or a face comes or goes, and with the lengths of its parts held.
+    #[inline(never)]
     pub(crate) fn step_force<T: Scalar>(
         self,
         step: &StepProblem<'_, T>,

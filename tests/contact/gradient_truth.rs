@@ -272,7 +272,7 @@ fn check(name: &str, outcomes: &[Outcome]) {
 fn derivatives_by_pose_and_moduli_agree_with_differences() {
     let settings = ContactSettings::default();
     for case in cases(2) {
-        let outcomes: Vec<Outcome> = (0..1000)
+        let outcomes: Vec<Outcome> = (0..400)
             .into_par_iter()
             .map_init(Workspace::default, |workspace, seed| {
                 let state = case.state(seed);
@@ -323,7 +323,7 @@ fn derivatives_of_moving_bodies_agree_with_differences() {
                         stiction_velocity: 0.05,
                         ..Default::default()
                     };
-                    let outcomes: Vec<Outcome> = (0..200)
+                    let outcomes: Vec<Outcome> = (0..80)
                         .into_par_iter()
                         .map_init(Workspace::default, |workspace, seed| {
                             let state = moving_state(&cases, &settings, seed);
@@ -352,7 +352,7 @@ fn derivatives_with_a_law_of_the_users_own_agree_with_differences() {
                 law: Some(rubber()),
                 ..Default::default()
             };
-            let outcomes: Vec<Outcome> = (0..200)
+            let outcomes: Vec<Outcome> = (0..80)
                 .into_par_iter()
                 .map_init(Workspace::default, |workspace, seed| {
                     let state = moving_state(&cases, &settings, seed);
@@ -427,7 +427,7 @@ fn derivatives_of_bodies_with_skirts_agree_with_differences() {
                     stiction_velocity: 0.05,
                     ..Default::default()
                 };
-                let outcomes: Vec<Outcome> = (0..200)
+                let outcomes: Vec<Outcome> = (0..80)
                     .into_par_iter()
                     .map_init(Workspace::default, |workspace, seed| {
                         let touches = |state: &State, workspace: &mut Workspace| {
@@ -497,7 +497,7 @@ fn derivatives_hold_for_extreme_sizes_moduli_and_meshes() {
     for (name, a, e_a, b, e_b, height, offset, scale) in cases {
         let a = common::compliant(mapped(a, |x| (x + offset) * scale), e_a);
         let b = common::compliant(mapped(b, |x| x * scale), e_b);
-        let outcomes: Vec<Outcome> = (0..300)
+        let outcomes: Vec<Outcome> = (0..120)
             .into_par_iter()
             .map_init(Workspace::default, |workspace, seed| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);

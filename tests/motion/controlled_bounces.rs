@@ -165,11 +165,11 @@ impl Loss for Height {
 /// passed over there, which falls with the accuracy.
 #[test]
 fn the_end_follows_the_start_over_two_bounces() {
-    // Ten heights, at which contact begins in ten different parts of a step.
+    // Five heights, at which contact begins in five different parts of a step.
     let cases = [(1e-5, 1e-3, [0.05, 0.07]), (1e-6, 1e-3, [0.01, 0.01]), (1e-6, 1e-2, [0.01, 0.01])];
     for (accuracy, time_step, allowed) in cases {
         let height = 0.23 * time_step;
-        let ends: Vec<(f64, f64)> = (0..10)
+        let ends: Vec<(f64, f64)> = (0..5)
             .into_par_iter()
             .map(|i| {
                 let (scene, start) = ball(1e6, 0.15 + height * f64::from(i), 1.0, 0.0, Some(0.5));

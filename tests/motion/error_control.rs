@@ -210,8 +210,8 @@ fn derivatives_are_those_of_the_accepted_substeps() {
     // As scenes with an accuracy have it.
     let contact = ContactSettings { stiction_velocity: 0.02, sap_stiction: true, ..Default::default() };
     let (model, initial) = heap(contact);
-    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(3).collect();
-    let (steps, time_step) = (3, 2e-3);
+    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(7).collect();
+    let (steps, time_step) = (3, 1e-3);
     let controls = controls(CONTROLS, steps);
     methods().into_par_iter().for_each(|method| {
         let accuracy = if is_extrapolated(method) { 1e-4 } else { 1e-6 };
@@ -220,7 +220,7 @@ fn derivatives_are_those_of_the_accepted_substeps() {
         let rollout = Rollout::new(&model, &initial, settings, until).under(&Pull).with_controls(&controls);
         check_gradients(&rollout, &parameters, 31);
         // In dual numbers too.
-        let some: Vec<Parameter> = parameters.iter().copied().step_by(4).collect();
+        let some: Vec<Parameter> = parameters.iter().copied().step_by(2).collect();
         let all = trajectory_gradient(&rollout, &some).expect("simulates").trajectory.states;
         let plain = rollout.simulate().expect("simulates").states;
         let off =
@@ -233,7 +233,7 @@ fn derivatives_are_those_of_the_accepted_substeps() {
 fn derivatives_are_right_with_joints_of_every_kind() {
     let (model, initial) = jointed_scene::scene(SurfaceRepresentation::Polygons);
     let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(7).collect();
-    let (steps, time_step) = (2, 3e-3);
+    let (steps, time_step) = (2, 1.5e-3);
     let controls = controls(model.command_dimension(), steps);
     let [radau, _, _, tamsi, extrapolated, _] = methods();
     [radau, tamsi, extrapolated].into_par_iter().for_each(|method| {

@@ -89,7 +89,7 @@ fn an_allegro_hand_holds_a_ball_and_its_costs_have_their_gradient() {
     let mut problem = std::fs::read_to_string(format!("{examples}problem.toml")).expect("the problem");
     for (old, new) in [
         ("\"hand.toml\"", &*format!("{scene:?}")),
-        ("until = 1.0", "until = 0.1"),
+        ("until = 1.0", "until = 0.05"),
         ("count = 6", "count = 2"),
     ] {
         assert!(problem.contains(old), "{old}");

@@ -426,7 +426,7 @@ fn forces_of_steps_are_those_that_a_simulation_has() {
         let knots = KnotValues { times: vec![0.0, 0.033, 0.1], values: vec![0.1, 0.9, 0.4] };
         let commands = vec![Command::new(KnotInterpolation::Linear, knots).unwrap()];
         let (model, state, settings) = (&scene.model, &scene.state, scene.simulation_settings().unwrap());
-        let rollout = Rollout::new(model, state, settings, 0.1).with_controls(&commands);
+        let rollout = Rollout::new(model, state, settings, 0.06).with_controls(&commands);
         let pair = model.pairs_by_bodies().position(|pairs| {
             let names = [pairs[0].bodies.a, pairs[0].bodies.b].map(|body| &model.bodies()[body].name[..]);
             names == ["floor", "ball"] || names == ["ball", "floor"]

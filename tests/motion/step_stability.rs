@@ -174,7 +174,7 @@ fn a_pile_takes_few_iterations() {
 #[test]
 fn what_just_touches_comes_to_rest() {
     for_each_case(&[1e5, 1e7, 1e9], |modulus, dt, kind| {
-        let steps = if dt < 5e-3 { 2000 } else { 400 };
+        let steps = if dt < 5e-3 { 1000 } else { 400 };
         for count in [1, 10] {
             if count == 10 && (dt > 5e-3 || modulus < 1e6) {
                 continue;

@@ -23,7 +23,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// States of each contact model.
-const STATES: usize = 600;
+const STATES: usize = 240;
 const DT: f64 = 1e-3;
 
 /// What the bodies do at the contact.
@@ -136,7 +136,7 @@ fn steps_follow_their_parameters() {
 
 #[test]
 fn steps_before_and_at_touch_follow_their_parameters() {
-    check_steps(240, 0.002);
+    check_steps(96, 0.002);
 }
 
 /// Checks this number of states of each contact model, with skirts of this thickness in metres.

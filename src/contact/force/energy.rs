@@ -29,6 +29,7 @@ use crate::spatial::RigidTransform;
 /// The integrals are over volumes and know nothing of the contact surface. They are exact but
 /// for rounding, and cost as many intersections as there are overlapping pairs of elements: this
 /// is meant for checks and energy budgets, not for every step.
+#[inline(never)]
 pub fn contact_energy<T: Scalar>(pair: &ContactPair<T>) -> T {
     let Ok(roles) = Roles::new(pair) else { return T::from(0.0) };
     match roles.parts {

@@ -241,6 +241,7 @@ impl<T: Scalar> Integral<T> {
 /// assert!(at(0.06)?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[inline(never)]
 pub fn contact<T: Scalar>(
     pair: &ContactPair<T>,
     settings: &ContactSettings,

@@ -88,6 +88,7 @@ impl Document {
     }
 
     /// What the document says.
+    #[inline(never)]
     pub fn contents<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         deserialize::contents(&self.root).map_err(|wrong| misplaced(&self.path, &self.text, wrong))
     }

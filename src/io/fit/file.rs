@@ -51,7 +51,10 @@ impl FitFile {
     /// # Errors
     /// A file that cannot be read or is not valid, parameters that make no sense.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref().to_owned();
+        Self::load_from(path.as_ref().to_owned())
+    }
+
+    fn load_from(path: PathBuf) -> Result<Self, FileError> {
         let document = Document::read_toml(&path)?;
         let table: FitTable = document.contents()?;
         let field = FieldPath::root().key("parameters");

@@ -102,7 +102,10 @@ impl ProblemFile {
     /// A file that cannot be read or is not valid; the message names the file, the field and line,
     /// what was found and what is allowed.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref();
+        Self::load_from(path.as_ref())
+    }
+
+    fn load_from(path: &Path) -> Result<Self, FileError> {
         let document = Document::read_toml(path)?;
         let table: ProblemTable = document.contents()?;
         let scene = document.named_file(&FieldPath::root().key("scene"), &table.scene)?;

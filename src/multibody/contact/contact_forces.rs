@@ -100,6 +100,7 @@ fn offset_a<T: Scalar>(model: &Model<T>, frames: &[BodyFrame<T>], pair: &Geometr
 }
 
 /// The wrench between one pair of geometries, on body A about its origin, in W.
+#[inline(never)]
 pub(in crate::multibody) fn pair_wrench<T: Scalar>(
     model: &Model<T>,
     frames: &[BodyFrame<T>],

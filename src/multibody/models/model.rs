@@ -132,6 +132,7 @@ impl<T> Model<T> {
 
 impl<T: Scalar> Model<T> {
     /// A constant model as scalars `T`.
+    #[inline(never)]
     pub fn lift(m: &Model<f64>) -> Self {
         Self {
             bodies: m.bodies.iter().map(Body::lift).collect(),

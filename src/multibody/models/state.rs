@@ -241,6 +241,7 @@ impl<T: Scalar> State<T> {
     }
 
     /// Becomes [`Self::moved`] of `from`, in place.
+    #[inline(never)]
     pub(crate) fn set_moved(&mut self, from: &Self, tangent: &[T]) {
         let (of_motion, of_bristles) = tangent.split_at(from.motion_tangent_dimension());
         let (of_bodies, of_joints) = of_motion.split_at(from.body_tangent_dimension());
@@ -265,6 +266,7 @@ impl<T: Scalar> State<T> {
     ///
     /// # Panics
     /// When the two states are not of the same model.
+    #[inline(never)]
     pub fn difference(&self, to: &Self) -> Vec<T> {
         assert_eq!(self.bodies.len(), to.bodies.len(), "states of the same model");
         let mut tangent = Vec::with_capacity(self.tangent_dimension());
@@ -291,6 +293,7 @@ impl<T: Scalar> State<T> {
 /// directions of its tangent space, and with the range of these directions: first those of each free
 /// body, then those of the joints, then those of bristles, as many at a time as the dual numbers have.
 /// `lifted` is scratch memory, and is left without derivatives.
+#[inline(never)]
 pub(crate) fn for_each_tangent_chunk<const N: usize>(
     state: &State,
     lifted: &mut State<DualArray<N>>,

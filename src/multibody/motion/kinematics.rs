@@ -46,6 +46,7 @@ impl<T: Scalar> Model<T> {
     ///
     /// # Panics
     /// When the state does not belong to the model.
+    #[inline(never)]
     pub fn update_frames(
         &self,
         state: &State<T>,

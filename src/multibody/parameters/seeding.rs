@@ -80,6 +80,7 @@ impl Model {
 }
 
 /// The model with the parameters of the model set. Displacements of the initial state are only checked.
+#[inline(never)]
 fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Model<T>, ParameterError> {
     let mut out = Model::<T>::lift(model);
     let mut remass = vec![false; model.bodies.len()];

@@ -20,6 +20,7 @@ impl<T: Scalar> Mechanism<T> {
     ///
     /// # Panics
     /// When a slice does not have nv numbers, or a body is not there.
+    #[inline(never)]
     pub fn forward_dynamics(
         &self,
         workspace: &mut Workspace<T>,

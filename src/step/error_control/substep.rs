@@ -26,6 +26,7 @@ impl<T> Default for Scratch<T> {
 type Visit<'v, T> = &'v mut dyn FnMut(&StepProblem<'_, T>, &State<T>, &StepWorkspace<T>);
 
 /// The state after a step that has these substeps. `visit` is called after each step of fixed length.
+#[inline(never)]
 pub(in crate::step) fn repeat<T: Scalar>(
     method: ControlledMethod,
     step: &StepProblem<'_, T>,

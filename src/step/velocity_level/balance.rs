@@ -161,6 +161,7 @@ impl<T: Scalar> Balance<T> {
     }
 
     /// The impulse on body `on` about its origin, in W, of its contacts with body `from` over a step to a state.
+    #[inline(never)]
     pub(in crate::step) fn impulse_between(
         &mut self,
         kind: ContactModel,

@@ -22,7 +22,10 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
     let drag = Drag { coefficient: if wrong { 20.0 } else { 0.0 }, wrong };
     // Places and meshes, which are many, in a part of the scenes.
     let shapes = !wrong && seed % 8 == 1;
-    let settings = CheckSettings { places: shapes, vertices: usize::from(shapes), ..Default::default() };
+    // Velocities, which drag depends on, and something that it does not.
+    let only = if wrong { vec![".v".into(), "friction".into()] } else { Vec::new() };
+    let settings =
+        CheckSettings { only, places: shapes, vertices: usize::from(shapes), ..Default::default() };
     match check_scene(&rollout.under(&drag), &settings) {
         Ok(report) => Some(report),
         Err(SimulationError::NotFinite { .. }) => None,

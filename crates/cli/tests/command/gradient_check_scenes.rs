@@ -190,7 +190,7 @@ fn scenes_pass() {
         // What cannot be told is counted here, scene by scene.
         let mut arguments = vec!["gradient-check", "--json", "--undecided", "1", text(&path)];
         if !name.ends_with("long steps") {
-            arguments.extend(["--steps", "5"]);
+            arguments.extend(["--steps", "3"]);
         }
         if !WITH_SHAPES.contains(&name) {
             arguments.extend(["--no-places", "--vertices", "0"]);

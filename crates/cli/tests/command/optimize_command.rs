@@ -167,7 +167,7 @@ target = [0, 0, 0.06]
 weight = [0, 0, 100]
 when = "end"
 [optimizer]
-max_iterations = 100
+max_iterations = 30
 "#;
 
 fn error_of(output: &Output) -> String {

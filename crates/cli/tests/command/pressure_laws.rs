@@ -242,9 +242,11 @@ fn energy_error(folder: &Folder, time_step: f64) -> (f64, usize) {
     let model = Scene::load(&file).expect("valid").model;
     let pairs = model.geometry_pairs(BodyPair { a: 0, b: 1 }).expect("they can touch");
     let (mut frames, mut stored) = (Vec::new(), Vec::new());
+    // Every 2 ms: energies of layers take longer than steps.
     let energies: Vec<f64> = table.bodies[0]
         .states
         .iter()
+        .step_by((2e-3 / time_step).round() as usize)
         .map(|body| {
             let state = State::of_bodies(vec![*body]);
             model.body_frames(&state, &mut frames);
