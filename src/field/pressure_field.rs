@@ -75,6 +75,7 @@ pub struct PressureField {
     hierarchy: Hierarchy,
     zero_tetrahedra: usize,
     skirt: Skirt,
+    exponent: Option<f64>,
     neighbours: Derived<Vec<[u32; 4]>>,
     cells: Derived<Cells>,
     largest_part: Derived<f64>,
@@ -152,7 +153,12 @@ impl PressureField {
     ) -> Result<Self, FieldError> {
         let mesh = VolumeMesh { vertices, tetrahedra: self.mesh.tetrahedra.clone() };
         let skirt = Skirt { thickness: self.skirt.thickness * factor, ..self.skirt };
-        Self::build(mesh, extent, skirt)
+        Self::build(mesh, extent, skirt).map(|field| field.with_exponent(self.exponent))
+    }
+
+    /// The same field, whose extents are now said to be powers with this exponent.
+    pub(crate) fn with_exponent(self, exponent: Option<f64>) -> Self {
+        Self { exponent, ..self }
     }
 
     /// A field from finite extents, one for each vertex, that fall below zero in a skirt.
@@ -189,7 +195,8 @@ impl PressureField {
                 extent: LinearFunction { gradient, offset },
                 isobaric,
             });
-            if e.iter().any(|&x| x > 0.0) {
+            // Not where it is 0 throughout; around a body the extent is below.
+            if e.iter().any(|&x| x > 0.0 || x != e[0]) {
                 active.push(i);
             }
         }
@@ -206,6 +213,7 @@ impl PressureField {
             hierarchy,
             zero_tetrahedra,
             skirt,
+            exponent: None,
             neighbours: Derived::default(),
             cells: Derived::default(),
             largest_part: Derived::default(),
@@ -240,6 +248,11 @@ impl PressureField {
     /// How far the field continues out of its body; see [`Self::with_skirt`].
     pub fn skirt(&self) -> Skirt {
         self.skirt
+    }
+
+    /// The exponent of the law that the field was made by, if that is a power.
+    pub fn exponent(&self) -> Option<f64> {
+        self.exponent
     }
 
     /// The tetrahedron beyond a face of another one, and the same face's number there; `None` on the boundary of the mesh.

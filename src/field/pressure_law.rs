@@ -117,6 +117,14 @@ impl PressureLaw {
         }
     }
 
+    /// The exponent of a power.
+    pub fn exponent(&self) -> Option<f64> {
+        match *self {
+            Self::Power { exponent } => Some(exponent),
+            Self::Linear | Self::Table(_) => None,
+        }
+    }
+
     /// The value of the law at each of these extents: what takes the place of the extents in a [`PressureField`], the
     /// pressure over the hydroelastic modulus.
     ///
@@ -151,7 +159,8 @@ impl PressureLaw {
             let layered = split_at_levels(&mesh, &extent, &levels)?;
             (layered.mesh, layered.extent)
         };
-        PressureField::new(mesh, self.apply(&extent)?)
+        let field = PressureField::new(mesh, self.apply(&extent)?)?;
+        Ok(field.with_exponent(self.exponent()))
     }
 
     /// The least number of layers with which the field misses the law by at most [`LAW_MISS`] of the law's value wherever

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, schemars(rename = "Parameter"))]
 pub struct FitParameter {
     /// Name: for a scene, the path of a parameter: `materials.NAME.FIELD`, `bodies.NAME.FIELD`,
-    /// `bodies.NAME.geometries[INDEX].scale`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
+    /// `bodies.NAME.geometries[INDEX].scale`, `bodies.NAME.geometries[INDEX].pressure_law.power.exponent`, `pairs.BODY.OTHER.FIELD`, `joints.NAME.FIELD`, `actuators.NAME.FIELD`,
     /// `loads.NAME.FIELD` (`loads[INDEX].FIELD` of one without a name), `contact.FIELD`, `gravity[AXIS]`,
     /// `indentations[INDEX].offset`,
     /// `sensors.NAME.delay`, `sensors.NAME.position[AXIS]`, `sensors.NAME.rotation[AXIS]` or `sensors.NAME.channels[INDEX].offset[AXIS]`.

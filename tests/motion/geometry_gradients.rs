@@ -2,15 +2,17 @@
 //! bodies. The adjoint, which takes all of them in one sweep, against dual numbers, step Jacobians and differences.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use crate::moving_bodies::{half_space, heap, materials};
 use nalgebra::{Matrix3, Vector3};
 
 use isobar::check::{CheckSettings, Verdict, compare_derivative};
 use isobar::contact::{
-    Collider, ContactModel, ContactSettings, DissipationModel, Material, SurfaceRepresentation,
+    Collider, ContactGeometry, ContactModel, ContactSettings, DissipationModel, Material,
+    SurfaceRepresentation,
 };
-use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::field::{PressureField, PressureLaw, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, Parameter, State, seeded,
@@ -297,5 +299,39 @@ fn differences_agree() {
             decided += usize::from(verdict == Verdict::Ok);
         }
         assert!(decided >= 8, "{integrator:?}: {decided} decided");
+    }
+}
+
+/// The upper brick stiffens as it is pressed; it lies between the boundary and the first level of its law.
+#[test]
+fn exponents_of_pressure_laws_have_the_derivatives_of_dual_numbers_and_differences() {
+    let (model, initial) = bricks(contact(SurfaceRepresentation::Polygons, DissipationModel::HuntCrossley));
+    let mut builder = model.into_builder();
+    let (mesh, extent) = primitive_field(&Shape::Box { size: [0.06, 0.08, 0.05] }, 0.1).expect("a field");
+    let field = PressureLaw::power(1.3).expect("positive").field(mesh, extent, 3).expect("a field");
+    builder.bodies[0].geometries[0].collider.geometry = Arc::new(ContactGeometry::Compliant(field));
+    let model = builder.build().expect("the same bodies");
+    let exponent = Parameter::PressureExponent { body: 0, geometry: 0 };
+    assert_eq!(exponent.value(&model).expect("a power"), 1.3);
+    assert!(Parameter::PressureExponent { body: 1, geometry: 0 }.value(&model).is_err(), "a linear law");
+    for model in [with_skirts(&model, 0.002), model] {
+        for (integrator, time_step, steps) in methods() {
+            let settings = SimulationSettings { integrator, time_step };
+            let rollout = Rollout::new(&model, &initial, settings, steps as f64 * time_step);
+            let gradient = loss_gradient(&rollout, &End, &[exponent], Checkpoints::All).expect("simulates");
+            let claimed = gradient.by_parameters;
+            let forward = loss_gradient_forward(&rollout, &End, &[exponent]).expect("simulates");
+            let name = format!("{integrator:?}");
+            assert_same(&name, &model, &[exponent], &claimed, &forward.by_parameters);
+            assert_same(&name, &model, &[exponent], &claimed, &by_duals(&rollout, &[exponent]));
+            let loss = |x: f64| {
+                let (model, initial) = seeded(&model, &initial, &[(exponent, x)]).expect("valid");
+                let run = Rollout::new(&model, &initial, settings, rollout.until);
+                loss_at_end(&run.simulate().expect("simulates"), &model)
+            };
+            let difference = (loss(1.3 + 1e-5) - loss(1.3 - 1e-5)) / 2e-5;
+            let error = (difference - claimed[0]).abs() / claimed[0].abs();
+            assert!(error < 1e-4, "{name}: {difference:e}, claimed {:e}", claimed[0]);
+        }
     }
 }

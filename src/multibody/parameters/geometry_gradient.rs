@@ -43,6 +43,14 @@ impl ContactGeometry {
             _ => &[],
         }
     }
+
+    /// The exponent of the pressure law of a compliant mesh, if that is a power.
+    pub(crate) fn exponent(&self) -> Option<f64> {
+        match self {
+            Self::Compliant(field) => field.exponent(),
+            _ => None,
+        }
+    }
 }
 
 impl GeometryGradient {
@@ -86,5 +94,14 @@ impl GeometryGradient {
         let collider = &model.bodies[body].geometries[geometry].collider;
         let vertices = collider.geometry.vertices().iter().zip(&self.vertices);
         vertices.map(|(v, by)| v.dot(by)).sum::<f64>() + self.thickness * collider.thickness
+    }
+
+    /// With respect to the exponent of the pressure law, where it is a power.
+    pub(super) fn by_exponent(&self, model: &Model) -> f64 {
+        let (body, geometry) = self.geometry;
+        let shape = &model.bodies[body].geometries[geometry].collider.geometry;
+        let inside = shape.extents().iter().zip(&self.extents).filter(|(extent, _)| **extent > 0.0);
+        let through = inside.map(|(extent, by)| by * extent * extent.ln()).sum::<f64>();
+        shape.exponent().map_or(0.0, |exponent| through / exponent)
     }
 }

@@ -229,7 +229,8 @@ impl<'m> DifferentiatedModel<'m> {
             parameter.value(model)?;
         }
         let of_mesh = |parameter: &Parameter| {
-            matches!(parameter, Parameter::MeshVertex { .. } | Parameter::Extent { .. })
+            use Parameter::{Extent, MeshVertex, PressureExponent};
+            matches!(parameter, MeshVertex { .. } | Extent { .. } | PressureExponent { .. })
         };
         let seen = |parameter: &Parameter| {
             dependence.model && !parameter.is_of_state() && !parameter.takes_a_step() && !of_mesh(parameter)
@@ -374,6 +375,7 @@ impl<'m> DifferentiatedModel<'m> {
                     by.vertices[vertex][axis] + through_mass.as_ref().map_or(0.0, |by| by[vertex][axis])
                 }
                 Parameter::Extent { vertex, .. } => by.extents[vertex],
+                Parameter::PressureExponent { .. } => by.by_exponent(self.model),
                 Parameter::GeometryPose { axis, .. } => {
                     let of_frame = if axis < 3 { by.rotation[axis] } else { by.translation[axis - 3] };
                     of_frame + by_place[axis]
@@ -429,6 +431,7 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::GeometryScale { .. }
             | Parameter::MeshVertex { .. }
             | Parameter::Extent { .. }
+            | Parameter::PressureExponent { .. }
             | Parameter::GeometryPose { .. }
             | Parameter::FixedPose { .. }
             | Parameter::JointFrame { .. }

@@ -218,6 +218,14 @@ pub enum Parameter {
         /// The vertex of the mesh.
         vertex: usize,
     },
+    /// The exponent of the pressure law of a compliant geometry, where it is a power
+    /// ([`PressureLaw::Power`](crate::field::PressureLaw)): the law's values at the vertices inside follow it. A skirt stays as it is.
+    PressureExponent {
+        /// The body.
+        body: usize,
+        /// The geometry in [`Body::geometries`](crate::multibody::Body::geometries).
+        geometry: usize,
+    },
 }
 
 /// A number of the stops of a joint.
@@ -346,7 +354,8 @@ impl Parameter {
             Self::GeometryScale { body, geometry }
             | Self::MeshVertex { body, geometry, .. }
             | Self::GeometryPose { body, geometry, .. }
-            | Self::Extent { body, geometry, .. } => Some((body, geometry)),
+            | Self::Extent { body, geometry, .. }
+            | Self::PressureExponent { body, geometry } => Some((body, geometry)),
             _ => None,
         }
     }

@@ -146,6 +146,8 @@ impl Parameter {
             let sized =
                 sized.filter(|(_, g)| !matches!(*g.collider.geometry, ContactGeometry::RigidHalfSpace));
             parameters.extend(sized.map(|(geometry, _)| Parameter::GeometryScale { body, geometry }));
+            let all = (0..b.geometries.len()).map(|geometry| Parameter::PressureExponent { body, geometry });
+            parameters.extend(all.filter(|exponent| exponent.value(model).is_ok()));
         }
         if model.moving_count() > 0 {
             parameters.extend((0..3).map(|axis| Parameter::Gravity { axis }));

@@ -61,6 +61,9 @@ impl Parameter {
             Self::Extent { body: b, geometry, vertex } => {
                 format!("{}.geometries[{geometry}].extents[{vertex}]", body(b))
             }
+            Self::PressureExponent { body: b, geometry } => {
+                format!("{}.geometries[{geometry}].pressure_law.power.exponent", body(b))
+            }
             Self::GeometryPose { body: b, geometry, axis } => {
                 format!("{}.geometries[{geometry}].{}", body(b), TANGENT_NAMES.get(axis).unwrap_or(&"?"))
             }
@@ -136,7 +139,10 @@ impl Parameter {
             Self::StictionVelocity => "m/s",
             Self::JointStictionVelocity { .. } => "rad/s or m/s",
             Self::Gravity { .. } => "m/s²",
-            Self::GeometryScale { .. } | Self::Extent { .. } | Self::TimeStep => "1",
+            Self::GeometryScale { .. }
+            | Self::Extent { .. }
+            | Self::PressureExponent { .. }
+            | Self::TimeStep => "1",
         }
     }
 }

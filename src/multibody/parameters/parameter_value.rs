@@ -97,6 +97,9 @@ impl Parameter {
                 let shape = contact_geometry(model, body, geometry).ok_or_else(missing)?;
                 shape.extents().get(vertex).copied().ok_or_else(missing)
             }
+            Self::PressureExponent { body, geometry } => contact_geometry(model, body, geometry)
+                .and_then(ContactGeometry::exponent)
+                .ok_or_else(missing),
             Self::GeometryPose { body, geometry, axis } => {
                 let exists = contact_geometry(model, body, geometry).is_some() && axis < 6;
                 exists.then_some(0.0).ok_or_else(missing)
@@ -144,7 +147,8 @@ impl Parameter {
             | Self::JointStictionVelocity { .. }
             | Self::BristleLength
             | Self::TimeStep
-            | Self::GeometryScale { .. } => (value > 0.0, "positive and finite"),
+            | Self::GeometryScale { .. }
+            | Self::PressureExponent { .. } => (value > 0.0, "positive and finite"),
             Self::Material { .. }
             | Self::JointDamping { .. }
             | Self::JointFriction { .. }

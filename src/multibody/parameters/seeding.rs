@@ -95,6 +95,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             | Parameter::GeometryScale { .. }
             | Parameter::MeshVertex { .. }
             | Parameter::Extent { .. }
+            | Parameter::PressureExponent { .. }
             | Parameter::GeometryPose { .. }
             | Parameter::FixedPose { .. }
             | Parameter::JointFrame { .. }
@@ -308,6 +309,8 @@ struct ShapeChange<T> {
     /// One of its parameters, for messages.
     parameter: Parameter,
     scale: Option<T>,
+    /// The exponent of its pressure law.
+    exponent: Option<T>,
     /// Coordinates of vertices: vertex, axis, value.
     vertices: Vec<(usize, usize, T)>,
     /// Extents at vertices.
@@ -327,7 +330,7 @@ impl<T: Scalar> ShapeChange<T> {
             let index = changes.iter().position(|change| change.geometry == geometry);
             let index = index.unwrap_or_else(|| {
                 let (vertices, extents) = (Vec::new(), Vec::new());
-                changes.push(Self { geometry, parameter, scale: None, vertices, extents });
+                changes.push(Self { geometry, parameter, scale: None, exponent: None, vertices, extents });
                 changes.len() - 1
             });
             match parameter {
@@ -336,6 +339,7 @@ impl<T: Scalar> ShapeChange<T> {
                     changes[index].vertices.push((vertex, axis, value));
                 }
                 Parameter::Extent { vertex, .. } => changes[index].extents.push((vertex, value)),
+                Parameter::PressureExponent { .. } => changes[index].exponent = Some(value),
                 _ => {}
             }
         }
@@ -361,13 +365,21 @@ impl<T: Scalar> ShapeChange<T> {
             vertices.iter_mut().for_each(|v| *v *= scale);
         }
         let mut extents: Vec<T> = shape.extents().iter().map(|&e| T::from(e)).collect();
+        if let (Some(exponent), Some(present)) = (self.exponent, shape.exponent()) {
+            // Below 0 is a skirt, which stays.
+            for extent in extents.iter_mut().filter(|extent| extent.real() > 0.0) {
+                *extent *= ((exponent / present - 1.0) * extent.ln()).exp();
+            }
+        }
         self.extents.iter().for_each(|&(vertex, value)| extents[vertex] = value);
         let real: Vec<Vector3<f64>> = vertices.iter().map(real_vector).collect();
         let real_extents: Vec<f64> = extents.iter().map(|e| e.real()).collect();
         if real != shape.vertices() || real_extents != shape.extents() {
             out.collider.geometry = Arc::new(match shape {
                 ContactGeometry::Compliant(field) => {
-                    ContactGeometry::Compliant(field.reshaped(real, real_extents, scale.real())?)
+                    let exponent = self.exponent.map(|exponent| exponent.real()).or(field.exponent());
+                    let field = field.reshaped(real, real_extents, scale.real())?;
+                    ContactGeometry::Compliant(field.with_exponent(exponent))
                 }
                 ContactGeometry::Rigid(surface) => ContactGeometry::Rigid(surface.reshaped(real)),
                 half_space => half_space.clone(),
@@ -376,7 +388,7 @@ impl<T: Scalar> ShapeChange<T> {
         if T::NDERIV > 0 && (self.scale.is_some() || !self.vertices.is_empty()) {
             out.collider.vertices = Some(vertices.into());
         }
-        if T::NDERIV > 0 && !self.extents.is_empty() {
+        if T::NDERIV > 0 && (self.exponent.is_some() || !self.extents.is_empty()) {
             out.collider.extent = Some(extents.into());
         }
         Ok(out)

@@ -54,6 +54,7 @@ fn excitation(parameter: &Parameter) -> Option<&'static str> {
         }
         Parameter::JointStop { .. } => "drive the joint against the stop",
         Parameter::EffortLimit { .. } => "ask the actuator for more than it can give",
+        Parameter::PressureExponent { .. } => "press it to several depths",
         Parameter::GeometryScale { .. } | Parameter::GeometryPose { .. } | Parameter::MeshVertex { .. } => {
             "let it touch where this changes its surface, from several sides"
         }
@@ -88,6 +89,7 @@ mod tests {
             (Parameter::JointStop { joint: 0, number: StopNumber::Upper }, Some("against the stop")),
             (Parameter::EffortLimit { actuator: 0 }, Some("more than it can give")),
             (Parameter::GeometryScale { body: 0, geometry: 0 }, Some("touch where this changes its surface")),
+            (Parameter::PressureExponent { body: 0, geometry: 0 }, Some("several depths")),
             (Parameter::GeometryPose { body: 0, geometry: 0, axis: 5 }, Some("from several sides")),
             (Parameter::Gravity { axis: 2 }, None),
         ] {

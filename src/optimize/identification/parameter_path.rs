@@ -10,7 +10,13 @@ const CONTACT_FIELDS: &str =
     "`stiction_velocity`, and `bristle_length` of a scene that has one, where compliant bodies can touch";
 
 const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `turn[AXIS]` of a free one, \
-     `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`";
+     `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`, `geometries[INDEX].pressure_law.power.exponent`";
+
+const GEOMETRY_FIELDS: &str =
+    "`scale`, `shift[AXIS]`, and `pressure_law.power.exponent` of one whose law is a power";
+
+/// The field of a geometry that has dots in it.
+const EXPONENT: &str = "pressure_law.power.exponent";
 
 const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `stiction_velocity` of one with friction, `spring.stiffness` and `spring.rest` of one with a \
                             spring, `computed_torque.stiffness` and `computed_torque.damping` of one led by \
@@ -45,7 +51,8 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// them) or the name of a parameter of the model's own law, `bodies.NAME.mass`, `bodies.NAME.center_of_mass[AXIS]` and
 /// `bodies.NAME.inertia[ROW][COLUMN]` where they are given,
 /// `bodies.NAME.geometries[INDEX].scale` (1 leaves the geometry as it is), `bodies.NAME.geometries[INDEX].shift[AXIS]`
-/// (in m along an axis of the body, 0 where it is in the model), `bodies.NAME.shift[AXIS]` of a
+/// (in m along an axis of the body, 0 where it is in the model), `bodies.NAME.geometries[INDEX].pressure_law.power.exponent` of a law
+/// that is a power, `bodies.NAME.shift[AXIS]` of a
 /// fixed body or of a free one at the start (in m along an axis of W, 0 where it is), `bodies.NAME.turn[AXIS]` of a free
 /// one at the start (a component of a rotation vector in W, rad), and `gravity[AXIS]`; rows, columns and axes are 0, 1 or 2.
 ///
@@ -123,7 +130,10 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
             .collect());
     }
     let rest = path.strip_prefix("bodies.").ok_or_else(form)?;
-    let (rest, field) = rest.rsplit_once('.').ok_or_else(form)?;
+    let (rest, field) = match rest.strip_suffix(EXPONENT).and_then(|rest| rest.strip_suffix('.')) {
+        Some(rest) => (rest, EXPONENT),
+        None => rest.rsplit_once('.').ok_or_else(form)?,
+    };
     let (name, geometry) = match rest.rsplit_once(".geometries[") {
         Some((name, index)) => {
             let index = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok()).ok_or_else(form)?;
@@ -182,7 +192,10 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
             let [axis] = axes_of(axes).ok_or_else(form)?;
             Ok(vec![Parameter::GeometryPose { body, geometry, axis: 3 + axis }])
         }
-        (Some(_), _) => no_such_field("`scale`, `shift[AXIS]`"),
+        (Some(geometry), EXPONENT) if Parameter::PressureExponent { body, geometry }.value(model).is_ok() => {
+            Ok(vec![Parameter::PressureExponent { body, geometry }])
+        }
+        (Some(_), _) => no_such_field(GEOMETRY_FIELDS),
     }
 }
 

@@ -290,25 +290,61 @@ fn gradients_of_laws_agree_with_differences() {
     }
 }
 
+/// A body at a height over a rigid floor.
+fn pressed(shape: &str, pose: &str, modulus: f64, exponent: f64, layers: usize, height: f64) -> String {
+    format!(
+        "[materials.rubber]\nhydroelastic_modulus = {modulus}\n[solver]\nkind = \"lagged\"\ntime_step = 1e-3\n\
+         [[bodies]]\nname = \"body\"\nmass = 1\ntranslation = [0, 0, {height}]\n{pose}\n\
+         [[bodies.geometries]]\nshape = {shape}\nmaterial = \"rubber\"\n\
+         pressure_law = {{ power = {{ exponent = {exponent}, layers = {layers} }} }}\n\
+         [[bodies]]\nname = \"floor\"\nfixed = true\n\
+         [[bodies.geometries]]\nshape = {{ half_space = {{}} }}\nrigid = true\n"
+    )
+}
+
+fn force_between(scene: &Scene) -> f64 {
+    let contact = scene.model.pair_contact(&scene.state, BodyPair::of(0, 1), &mut SensorWorkspace::default());
+    contact.wrench_on_a.translational.z.abs()
+}
+
+/// From a linear law, with a modulus that is off by half.
+#[test]
+fn a_fit_finds_the_exponent_of_a_law_beside_its_modulus() {
+    let folder = Folder::new("fitted-law");
+    let ball = "{ sphere = { radius = 0.05, resolution = 0.02 } }";
+    let row = |depth: f64| {
+        let scene = load(&folder, &pressed(ball, "", 1e5, 0.6, 8, 0.05 - depth));
+        format!("{depth},{}\n", force_between(&scene))
+    };
+    let rows: String = (1..=8).map(|i| row(1e-3 * f64::from(i))).collect();
+    folder.file("press.csv", format!("depth_m,force_N\n{rows}"));
+    folder.file("ball.toml", pressed(ball, "", 5e4, 1.0, 8, 0.05));
+    let exponent = "bodies.body.geometries[0].pressure_law.power.exponent";
+    let fit = |name: &str| {
+        format!(
+            "scene = \"ball.toml\"\n[[parameters]]\nname = \"materials.rubber.hydroelastic_modulus\"\ninitial = 5e4\n\
+             log = true\n[[parameters]]\nname = \"{name}\"\ninitial = 1\nlower = 0.2\nupper = 3\n\
+             [[indentations]]\nbody = \"body\"\ndirection = [0, 0, -1]\nfile = \"press.csv\"\nforce_sigma = 0.01\n"
+        )
+    };
+    let run = isobar(&["fit", text(&folder.file("fit.toml", fit(exponent))), "--json"]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let value = |i: usize| found["parameters"][i]["value"].as_f64().expect("a number");
+    assert!((value(0) / 1e5 - 1.0).abs() < 1e-3 && (value(1) - 0.6).abs() < 1e-3, "{found}");
+    // The floor has no law.
+    let run = isobar(&["check", text(&folder.file("fit.toml", fit(&exponent.replace("body", "floor"))))]);
+    let error = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(error.contains("`pressure_law.power.exponent` of one whose law is a power"), "{error}");
+}
+
 /// The powers of the depth that the guide's table of exponents has.
 #[test]
 fn the_force_grows_with_the_power_of_the_depth_that_an_exponent_is_for() {
     let folder = Folder::new("powers");
     let force = |shape: &str, pose: &str, exponent: f64, height: f64| {
-        let scene = load(
-            &folder,
-            &format!(
-                "[materials.rubber]\nhydroelastic_modulus = 1e5\n[solver]\nkind = \"lagged\"\ntime_step = 1e-3\n\
-                 [[bodies]]\nname = \"body\"\nmass = 1\ntranslation = [0, 0, {height}]\n{pose}\n\
-                 [[bodies.geometries]]\nshape = {shape}\nmaterial = \"rubber\"\n\
-                 pressure_law = {{ power = {{ exponent = {exponent}, layers = 32 }} }}\n\
-                 [[bodies]]\nname = \"floor\"\nfixed = true\n\
-                 [[bodies.geometries]]\nshape = {{ half_space = {{}} }}\nrigid = true\n"
-            ),
-        );
-        let contact =
-            scene.model.pair_contact(&scene.state, BodyPair::of(0, 1), &mut SensorWorkspace::default());
-        contact.wrench_on_a.translational.z.abs()
+        let scene = load(&folder, &pressed(shape, pose, 1e5, exponent, 32, height));
+        force_between(&scene)
     };
     let ball = "{ sphere = { radius = 0.05, resolution = 0.01 } }";
     let cylinder = "{ cylinder = { radius = 0.05, length = 0.4, resolution = 0.01 } }";
