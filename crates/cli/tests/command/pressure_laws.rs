@@ -330,7 +330,7 @@ fn a_fit_finds_the_exponent_of_a_law_beside_its_modulus() {
     let run = isobar(&["fit", text(&folder.file("fit.toml", fit(exponent))), "--json"]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let found: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
-    let value = |i: usize| found["parameters"][i]["value"].as_f64().expect("a number");
+    let value = |i: usize| found["estimates"][i]["value"].as_f64().expect("a number");
     assert!((value(0) / 1e5 - 1.0).abs() < 1e-3 && (value(1) - 0.6).abs() < 1e-3, "{found}");
     // The floor has no law.
     let run = isobar(&["check", text(&folder.file("fit.toml", fit(&exponent.replace("body", "floor"))))]);
