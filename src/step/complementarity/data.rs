@@ -2,6 +2,7 @@
 
 use nalgebra::Vector3;
 
+use super::accuracy::RESIDUAL;
 use super::dynamics::{BODY, BodyStep};
 use super::joints::{JointStep, LawPoint};
 use crate::contact::{Collider, FeaturePair, LocalGap, combine_ellipsoids, combine_friction};
@@ -57,6 +58,9 @@ pub(super) struct Patch<T = f64> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scales {
     pub velocity: f64,
+    /// The velocity that distances over the step are measured in: more than the other where rounding of positions would
+    /// be more than [`RESIDUAL`] of it.
+    pub approach: f64,
     pub impulse: f64,
     pub length: f64,
 }
@@ -240,6 +244,9 @@ impl StepData {
     }
 }
 
+/// By how many units of rounding of a position a distance may be off.
+const ROUNDINGS: f64 = 8.0;
+
 impl Scales {
     fn of<T: Scalar>(
         bodies: &[BodyStep<T>],
@@ -266,7 +273,9 @@ impl Scales {
         let velocity = model.gravity().map(|x| x.real()).norm() * dt + fastest;
         let or_one = |x: f64| if x > 0.0 && x.is_finite() { x } else { 1.0 };
         let (velocity, mass, length) = (or_one(velocity), or_one(mass), or_one(length));
-        Self { velocity, impulse: mass * velocity, length }
+        let farthest = bodies.iter().map(|b| b.center.map(|x| x.real()).norm()).fold(length, f64::max);
+        let approach = velocity.max(ROUNDINGS * f64::EPSILON / RESIDUAL * farthest / dt);
+        Self { velocity, approach, impulse: mass * velocity, length }
     }
 }
 

@@ -153,8 +153,8 @@ fn evaluate_at<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], moved: &
     let per_velocity = T::from(1.0 / scales.velocity);
     let gap_rows = layout.impulses();
     for (i, &k) in layout.used.iter().enumerate() {
-        let given = impulses[i] * T::from(layout.compliance);
-        out[gap_rows + i] = kinematics.gaps[k].distance * (dt * scales.velocity).recip() + given;
+        let given = impulses[i] * T::from(layout.compliance * scales.velocity / scales.approach);
+        out[gap_rows + i] = kinematics.gaps[k].distance * (dt * scales.approach).recip() + given;
     }
     match layout.law {
         FrictionLaw::Ellipsoid => {

@@ -318,8 +318,9 @@ impl Modes {
         out.clear();
         out.resize(velocities.len(), T::from(0.0));
         data.momentum_balance(&velocities, &momentum, out);
-        let per_velocity = T::from(1.0 / data.scales.velocity);
-        out.extend(self.values(data, &rows, &kinematics).into_iter().map(|value| value * per_velocity));
+        let values = self.values(data, &rows, &kinematics);
+        let unit = |i: usize| if i < self.normals.len() { data.scales.approach } else { data.scales.velocity };
+        out.extend(values.into_iter().enumerate().map(|(i, value)| value * T::from(1.0 / unit(i))));
     }
 
     /// How far a contact gives under the factors: it would carry if it gave.

@@ -187,7 +187,7 @@ pub(super) mod tests {
         let patch = Patch { pair: 0, bodies: [0, 1], friction: 0.3, ellipsoid: [1.0; 3], axes };
         StepData {
             dt: STEP,
-            scales: Scales { velocity: 1.0, impulse: 1.0, length: 1.0 },
+            scales: Scales { velocity: 1.0, approach: 1.0, impulse: 1.0, length: 1.0 },
             bodies,
             joints: None,
             places: places.to_vec(),
