@@ -60,7 +60,8 @@ pub fn advise(model: &Model, state: &State, settings: &SimulationSettings, load:
     for frame in &mut frames {
         frame.velocity = crate::spatial::SpatialVelocity::zero();
     }
-    let groups = model.pairs_by_bodies();
+    let compliant: Vec<_> = model.pairs().iter().copied().filter(|pair| !model.is_rigid_pair(pair)).collect();
+    let groups = compliant.chunk_by(|p, q| p.bodies == q.bodies);
     Advice { pairs: groups.map(|pairs| pair_advice(model, &frames, pairs, settings, load)).collect() }
 }
 

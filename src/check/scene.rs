@@ -102,7 +102,7 @@ impl<'a> SceneCheck<'a> {
     pub fn new(rollout: &Rollout<'a>, steps: usize, controls: &'a Controls) -> Result<Self, SimulationError> {
         let Rollout { model, initial: state, settings: simulation, applied, .. } = *rollout;
         let mut pairs: Vec<(BodyPair, Vec<GeometryPair>)> = Vec::new();
-        for pair in &model.pairs {
+        for pair in model.pairs.iter().filter(|pair| !model.is_rigid_pair(pair)) {
             match pairs.last_mut() {
                 Some((bodies, list)) if *bodies == pair.bodies => list.push(*pair),
                 _ => pairs.push((pair.bodies, vec![*pair])),

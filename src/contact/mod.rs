@@ -28,6 +28,7 @@
 //! | `impulse/column`, `face_rule` | a face's stiffness: the pressure over the depth of the overlap along its normal; how polygons are cut into faces | | dual numbers, `tests/motion/geometry_gradients`, `passive_contact` |
 //! | `impulse/stored`, `release` | the energy that faces store, and what a contact that ends gives back | | `tests/motion/passive_contact`, `controlled_bounces` |
 //! | `impulse/point_contacts` | a surface as point contacts | Masterjohn §IV | `discrete_impulse` in any scalar |
+//! | `impulse/rigid` | two rigid bodies as point contacts, with their derivatives | the features' distances | `tests/rigid/velocity_level` |
 //! | `impulse/patch`, `patch_matrix`, `friction_direction` | a patch's impulse and matrix at a velocity | | differences |
 //! | `impulse/local_jacobian` (`polygon_motion`, `inverse_inertia`), `jvp`, `world_jacobian` | the impulse's derivatives with respect to all that it depends on | | dual numbers, `tests/motion/step_truth` |
 //! | `impulse/shape_vjp` | the vector–Jacobian product with respect to both shapes | | dual numbers, `tests/motion/geometry_gradients` |
@@ -43,7 +44,9 @@ mod pair;
 mod settings;
 mod surface;
 
-pub(crate) use features::{FeaturePair, Gap, LocalGap, Rim, check_features, find_features, is_still_over};
+pub(crate) use features::{
+    FeaturePair, Gap, LocalGap, Rim, are_apart, check_features, find_features, is_still_over, reach,
+};
 #[cfg(test)]
 pub(crate) use features::{GapKind, kinds_of_gaps};
 pub use force::energy::contact_energy;
@@ -70,6 +73,7 @@ pub(crate) use impulse::point_contacts::{
     DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts,
 };
 pub(crate) use impulse::release::Release;
+pub(crate) use impulse::rigid::rigid_impulse;
 pub(crate) use impulse::stored::PatchEnergy;
 pub(crate) use impulse::world_jacobian::{BristlesInWorld, world_impulse_jacobian};
 pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};

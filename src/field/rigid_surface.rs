@@ -28,8 +28,9 @@ pub struct RigidSurface {
     /// Its size relative to that of the shape.
     scale: f64,
     largest_part: f64,
-    /// The hull, made when it is first asked for.
+    /// The hull of what it stands for and that of the mesh, made when they are first asked for.
     hull: OnceLock<Result<ConvexShape, MeshError>>,
+    mesh_hull: OnceLock<Result<ConvexShape, MeshError>>,
 }
 
 impl RigidSurface {
@@ -41,7 +42,8 @@ impl RigidSurface {
             points.extend(mesh.triangles[i].map(|k| (mesh.vertices[k as usize], f64::NAN)));
         });
         let largest_part = mesh.largest_part();
-        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, largest_part, hull: OnceLock::new() }
+        let (hull, mesh_hull) = (OnceLock::new(), OnceLock::new());
+        Self { mesh, hierarchy, origin: Origin::Mesh, scale: 1.0, largest_part, hull, mesh_hull }
     }
 
     /// A rigid surface whose mesh stands for a shape. Between two rigid bodies spheres, capsules and cylinders
@@ -107,5 +109,13 @@ impl RigidSurface {
             Origin::Revolved(body) => Ok(ConvexShape::revolved(body)),
         };
         self.hull.get_or_init(make).as_ref()
+    }
+
+    /// The convex hull of the mesh, whatever it stands for.
+    ///
+    /// # Errors
+    /// When the vertices span no volume.
+    pub(crate) fn mesh_hull(&self) -> Result<&ConvexShape, &MeshError> {
+        self.mesh_hull.get_or_init(|| ConvexShape::new(None, &self.mesh)).as_ref()
     }
 }

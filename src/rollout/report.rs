@@ -85,8 +85,7 @@ impl<'a, T> TakenStep<'a, T> {
     }
 
     /// The pairs of geometries (by their index in [`Model::pairs`]) that pushed on each other explicitly at the
-    /// last evaluation of their forces, with the magnitude of the force in N: in an explicit step, or beside
-    /// rigid pairs in a step by complementarity.
+    /// last evaluation of their forces, with the magnitude of the force in N, in an explicit step.
     pub(super) fn explicit_loads(&self) -> impl Iterator<Item = (usize, f64)> + use<'a, T>
     where
         T: Scalar,
@@ -102,12 +101,15 @@ impl<'a, T> TakenStep<'a, T> {
     {
         let of = |pair: usize| model.pairs[pair].bodies;
         match self.integrator {
-            Integrator::VelocityLevel(_) => self.implicit_loads().for_each(|patch| visit(of(patch.pair))),
-            Integrator::SemiImplicitEuler | Integrator::Complementarity(_) => {
+            Integrator::VelocityLevel(_) => {
+                self.implicit_loads().for_each(|patch| visit(of(patch.pair)));
+                self.workspace.pushing_rigid_pairs().for_each(|pair| visit(of(pair)));
+            }
+            Integrator::SemiImplicitEuler => {
                 self.explicit_loads().for_each(|(pair, _)| visit(of(pair)));
-                if matches!(self.integrator, Integrator::Complementarity(_)) {
-                    self.workspace.rigid_contacts().iter().for_each(|contact| visit(contact.pair.bodies));
-                }
+            }
+            Integrator::Complementarity(_) => {
+                self.workspace.rigid_contacts().iter().for_each(|contact| visit(contact.pair.bodies));
             }
             _ => return false,
         }

@@ -61,15 +61,23 @@ pub enum StepError {
     OwnLaw(ContactModel),
     /// There are pairs of rigid geometries, between which there is no pressure.
     #[error(
-        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps by complementarity (`ecp`, `lcp` or `ncp`)"
+        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps of fixed length by `lagged`, `similar`, `tamsi` or `sap`, or by complementarity (`ecp`, `lcp` or `ncp`)"
     )]
     RigidPair {
         /// Two bodies that have them, by their indices in [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
-    /// Steps by complementarity have no distance of two shapes.
+    /// Steps by complementarity have pairs of rigid geometries alone.
     #[error(
-        "steps by complementarity have no distance between the shapes {shapes}; they have it between a half-space and any convex shape, and between spheres, capsules and polyhedra"
+        "steps by complementarity have forces between rigid geometries alone, and one of these two is compliant; make it rigid (`rigid = true`), or take steps of fixed length by `lagged`, `similar`, `tamsi` or `sap`, which have forces between all"
+    )]
+    CompliantPair {
+        /// Two bodies that have them, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
+    /// There is no distance of two rigid shapes.
+    #[error(
+        "there is no distance between the rigid shapes {shapes}; there is one between a half-space and any convex shape, and between convex shapes"
     )]
     NoDistance {
         /// The two shapes, or why one of them has no convex hull.
@@ -134,6 +142,7 @@ impl StepError {
             | Self::NotFinite { bodies }
             | Self::NoDerivative { bodies }
             | Self::RigidPair { bodies }
+            | Self::CompliantPair { bodies }
             | Self::NoDistance { bodies, .. }
             | Self::TooShort { bodies, .. }
             | Self::TooManySubsteps { bodies, .. }

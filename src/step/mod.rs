@@ -223,16 +223,18 @@ impl<T> StepWorkspace<T> {
     where
         T: Scalar,
     {
-        let of_complementarity = matches!(of, Integrator::Complementarity(_));
         let is_explicit = of == Integrator::SemiImplicitEuler || of.is_runge_kutta();
-        let own = of_complementarity.then(|| self.complementarity.forces.contact_loads());
-        let shared = is_explicit.then(|| self.forces.contact_loads());
-        own.into_iter().flatten().chain(shared.into_iter().flatten())
+        is_explicit.then(|| self.forces.contact_loads()).into_iter().flatten()
     }
 
     /// The patches of contact that the last velocity-level step began with.
     pub(crate) fn loaded_patches(&self) -> impl Iterator<Item = LoadedPatch> {
         self.last_velocity_level().loaded_patches()
+    }
+
+    /// The pairs of rigid geometries (indices in [`Model::pairs`]) that pushed on each other in the last velocity-level step.
+    pub(crate) fn pushing_rigid_pairs(&self) -> impl Iterator<Item = usize> {
+        self.last_velocity_level().pushing_rigid_pairs()
     }
 
     /// Calls `visit` for each contact of the last step, of fixed length and at the level of velocities, with its pair in
@@ -294,10 +296,16 @@ impl Integrator {
 
     /// Checks that the method takes the pairs of rigid geometries of a model, and its joints.
     pub(crate) fn check_model<T: Scalar>(self, model: &Model<T>) -> Result<(), StepError> {
+        let bodies = |pair: &crate::multibody::GeometryPair| vec![pair.bodies.a, pair.bodies.b];
         match (self, model.rigid_pairs().first()) {
-            (Self::Complementarity(_), _) => complementarity::check(model),
+            (Self::Complementarity(_), _) => {
+                let compliant = model.pairs.iter().find(|pair| !model.is_rigid_pair(pair));
+                let refused = compliant.map(|pair| StepError::CompliantPair { bodies: bodies(pair) });
+                refused.map_or_else(|| complementarity::check_distances(model), Err)
+            }
+            (Self::VelocityLevel(_), _) => complementarity::check_distances(model),
             (_, None) => Ok(()),
-            (_, Some(pair)) => Err(StepError::RigidPair { bodies: vec![pair.bodies.a, pair.bodies.b] }),
+            (_, Some(pair)) => Err(StepError::RigidPair { bodies: bodies(pair) }),
         }
     }
 

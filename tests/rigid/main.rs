@@ -1,4 +1,4 @@
-//! Rigid contact by complementarity: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
+//! Rigid contact: the scenes of Hotz et al. and of Xie and Chakraborty, properties, derivatives.
 
 mod bolt;
 mod gradients;
@@ -10,6 +10,7 @@ mod pushed;
 mod scene_files;
 mod scenes_of_the_paper;
 mod timing;
+mod velocity_level;
 
 #[path = "../../examples/rigid_contact/bolt.rs"]
 mod bolt_scene;

@@ -39,12 +39,14 @@ fn load(folder: &Folder, text: &str) -> Result<Scene, String> {
 #[test]
 fn a_block_slides_and_stops_with_each_solver() {
     let folder = Folder::new("rigid-scenes");
-    for kind in ["ecp", "lcp", "ncp"] {
+    for kind in ["ecp", "lcp", "ncp", "lagged", "sap"] {
         let scene = load(&folder, &SCENE.replace("ecp", kind)).expect("a scene");
         let trajectory = scene.rollout(0.5).expect("settings").simulate().expect("a motion");
         let last = trajectory.states.last().expect("states").bodies[0];
-        assert!((last.position.z - 0.05).abs() < 1e-10, "{kind}");
-        assert!(last.velocity.translational.norm() < 1e-9, "{kind}");
+        // Contact gives way to a small part of an approach in the last two.
+        let allowed = if ["lagged", "sap"].contains(&kind) { 1e-6 } else { 1e-9 };
+        assert!((last.position.z - 0.05).abs() < 0.1 * allowed, "{kind}");
+        assert!(last.velocity.translational.norm() < allowed, "{kind}");
         // v²/(2 μ g) is 42 mm for a block that does not turn; one that turns as well comes farther.
         assert!(last.position.x > 0.03 && last.position.x < 0.09, "{kind}: {}", last.position.x);
     }
@@ -63,18 +65,14 @@ fn what_solvers_cannot_take_is_said() {
         }
     };
     refused(
-        &SCENE.replace("\"ecp\"", "\"lagged\""),
-        &["`block`", "`table`", "rigid", "`ecp`, `lcp` or `ncp`"],
+        &SCENE.replace("\"ecp\"", "\"rk4\""),
+        &["`block`", "`table`", "rigid", "`lagged`", "without `accuracy`", "`ecp`, `lcp` or `ncp`"],
     );
     refused(
         &SCENE.replace("0.01\n", "0.01\naccuracy = 1e-5\n"),
         &["solver.accuracy", "\"ecp\"", "fixed length"],
     );
     refused(&SCENE.replace("[1, 1, 0.05]", "[1, 1, -0.05]"), &["friction_ellipsoid", "-0.05", "at least 0"]);
-    let cylinders = SCENE
-        .replace("{ half_space = {} }", "{ cylinder = { radius = 0.5, length = 0.1 } }")
-        .replace("{ box = { size = [0.2, 0.2, 0.1] } }", "{ cylinder = { radius = 0.1, length = 0.1 } }");
-    refused(&cylinders, &["solver.kind", "`block`", "`table`", "cylinder and cylinder"]);
 }
 
 /// A bracket: two bars of 0.2 × 0.2 × 0.1 m, of which one stands on an end of the other.

@@ -143,8 +143,6 @@ fn scene_contents(scene: &Scene) -> Result<SceneContents, Error> {
     let (motion, pairs) = match scene.simulation_settings() {
         Ok(settings) => {
             let mut pairs: Vec<_> = scene.model.pairs().iter().map(|pair| pair.bodies).collect();
-            pairs.extend(scene.model.rigid_pairs().iter().map(|pair| pair.bodies));
-            pairs.sort_unstable();
             pairs.dedup();
             (Motion::of(scene, &settings), pairs.len())
         }

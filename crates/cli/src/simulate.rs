@@ -61,10 +61,7 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     let interval = frame_interval(arguments.record_every, rollout.until, rollout.settings.time_step)?;
     let outputs = out.into_iter().filter(is_file).chain(arguments.record.iter().map(PathBuf::as_path));
     check_outputs(&outputs.map(PathBuf::from).collect::<Vec<_>>(), &scene.files)?;
-    let pairs = scene.model.pairs().iter().chain(scene.model.rigid_pairs());
-    let mut pairs: Vec<_> = pairs.map(|pair| pair.bodies).collect();
-    pairs.sort_unstable();
-    let loaded = scene.summary(pairs);
+    let loaded = scene.summary(scene.model.pairs().iter().map(|pair| pair.bodies));
     if !arguments.json {
         print_loaded(&loaded);
     }

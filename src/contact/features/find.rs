@@ -59,19 +59,9 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Whether there are distances of two rigid geometries.
-///
-/// # Errors
-/// When one has no hull, or is another than its hull where that matters, or distances of the two shapes are not there.
-pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result<(), NoFeatures> {
-    let (a, b) = (Side::of(a)?, Side::of(b)?);
-    if let (Side::Convex(a, _), Side::Convex(b, _)) = (&a, &b) {
-        let filled = [a, b].map(|of| if let ConvexShape::Polyhedron(hull) = of { hull.filled } else { 1.0 });
-        if let Some(filled) = filled.into_iter().find(|filled| *filled < CONVEX) {
-            return Err(NoFeatures::NotConvex(filled));
-        }
-    }
-    let good = match (&a, &b) {
+/// Whether there are distances of two shapes.
+fn have_distance(a: &Side<'_>, b: &Side<'_>) -> bool {
+    match (a, b) {
         (Side::HalfSpace, Side::HalfSpace) => false,
         (Side::HalfSpace, Side::Convex(shape, _)) | (Side::Convex(shape, _), Side::HalfSpace) => {
             !matches!(shape, ConvexShape::Hole(_))
@@ -81,8 +71,65 @@ pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result
         (Side::Convex(a, _), Side::Convex(b, _)) => {
             ![a, b].iter().any(|of| matches!(of, ConvexShape::Revolved(_) | ConvexShape::Hole(_)))
         }
+    }
+}
+
+/// What two rigid geometries are to each other: a body of revolution is its mesh to what it has no distance from.
+fn sides<'a>(a: &'a ContactGeometry, b: &'a ContactGeometry) -> Result<[Side<'a>; 2], NoFeatures> {
+    let own = [Side::of(a)?, Side::of(b)?];
+    if have_distance(&own[0], &own[1]) {
+        return Ok(own);
+    }
+    let names = [own[0].name(), own[1].name()];
+    let meshed = |side: Side<'a>, geometry: &'a ContactGeometry| match (&side, geometry) {
+        (Side::Convex(ConvexShape::Revolved(_), _), ContactGeometry::Rigid(surface)) => {
+            let hull = surface.mesh_hull().map_err(|error| NoFeatures::Hull(error.clone()))?;
+            Ok(Side::Convex(hull, 1.0))
+        }
+        _ => Ok(side),
     };
-    if good { Ok(()) } else { Err(NoFeatures::Shapes(a.name(), b.name())) }
+    let [of_a, of_b] = own;
+    let meshed = [meshed(of_a, a)?, meshed(of_b, b)?];
+    if have_distance(&meshed[0], &meshed[1]) {
+        Ok(meshed)
+    } else {
+        Err(NoFeatures::Shapes(names[0], names[1]))
+    }
+}
+
+/// Whether there are distances of two rigid geometries.
+///
+/// # Errors
+/// When one has no hull, or is another than its hull where that matters, or distances of the two shapes are not there.
+pub(crate) fn check_features(a: &ContactGeometry, b: &ContactGeometry) -> Result<(), NoFeatures> {
+    if let [Side::Convex(a, _), Side::Convex(b, _)] = sides(a, b)? {
+        let filled = [a, b].map(|of| if let ConvexShape::Polyhedron(hull) = of { hull.filled } else { 1.0 });
+        if let Some(filled) = filled.into_iter().find(|filled| *filled < CONVEX) {
+            return Err(NoFeatures::NotConvex(filled));
+        }
+    }
+    Ok(())
+}
+
+/// The radius of a ball around the origin of a geometry that holds it; infinite for a half-space.
+pub(crate) fn reach(geometry: &ContactGeometry) -> f64 {
+    match geometry {
+        ContactGeometry::Rigid(surface) => surface
+            .convex_shape()
+            .map_or(f64::INFINITY, |shape| shape.reach() * surface.size_at::<f64>(None).max(1.0)),
+        _ => f64::INFINITY,
+    }
+}
+
+/// Whether the balls around two geometries are apart.
+pub(crate) fn are_apart(a: (&RigidTransform, f64), b: (&RigidTransform, f64), margin: f64) -> bool {
+    let between: Vector3<f64> = a.0.translation - b.0.translation;
+    if a.1.is_finite() && b.1.is_finite() {
+        return between.norm() > a.1 + b.1 + margin;
+    }
+    let (plane, body, reach) = if a.1.is_finite() { (b.0, a.0, a.1) } else { (a.0, b.0, b.1) };
+    let up = plane.rotation.column(2).into_owned();
+    up.dot(&(body.translation - plane.translation)) > reach + margin
 }
 
 /// Adds the pairs of features that are nearer than `margin` (m) with the geometries at poses in W.
@@ -93,7 +140,7 @@ pub(crate) fn find_features(
     rim: Rim,
     found: &mut Vec<FeaturePair>,
 ) {
-    let (Ok(side_a), Ok(side_b)) = (Side::of(&a.0.geometry), Side::of(&b.0.geometry)) else { return };
+    let Ok([side_a, side_b]) = sides(&a.0.geometry, &b.0.geometry) else { return };
     let start = found.len();
     match (&side_a, &side_b) {
         (Side::Convex(shape, size), Side::HalfSpace) => {

@@ -36,11 +36,13 @@ const ONE_POINT: f64 = 1e-10;
 const DEEPEST: f64 = 4.0;
 
 /// Whether the rim of a cylinder that nearly stands on its end is made of points, among them the lowest one, or is a
-/// circle, whose lowest point moves around it. Points can all lie on a plane; a circle has the derivatives.
+/// circle, whose lowest point moves around it. Points can all lie on a plane; a circle has the derivatives. Or it is both: points
+/// keep what rocks out of the plane in a step that does not look at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rim {
     Points,
     Circle,
+    Both,
 }
 
 /// A body of revolution with its size and the pose of its geometry in W.
@@ -68,13 +70,17 @@ pub(super) fn rim_on_plane(
     };
     if radius == 0.0 {
         point(lowest);
-    } else if is_circle(tilt, rim) {
+        return;
+    }
+    let is_circle = is_circle(tilt, rim);
+    if tilt > UPRIGHT && !is_circle {
+        point(lowest);
+    }
+    if !is_circle || rim == Rim::Both {
+        rim_points(ring).for_each(&mut point);
+    }
+    if is_circle {
         add(FeatureKind::CirclePlane { height: level, radius, plane });
-    } else {
-        if tilt > UPRIGHT {
-            point(lowest);
-        }
-        rim_points(ring).for_each(point);
     }
 }
 

@@ -37,6 +37,7 @@ pub fn contact_energy<T: Scalar>(pair: &ContactPair<T>) -> T {
         Parts::SurfaceInField { o, f } => surface_in_field(&roles, o, f),
         Parts::HalfSpaceInField { rigid, f } => half_space_in_field(&roles, rigid, f),
         Parts::SurfaceInHalfSpace { o } => surface_in_half_space(&roles, o),
+        Parts::TwoRigid => T::from(0.0),
     }
 }
 

@@ -145,7 +145,7 @@ impl<'a> Columns<'a> {
             _ if filter == FaceFilter::Drake => [None, None],
             Parts::TwoFields { o, f } => [Some(o), Some(f)],
             Parts::SurfaceInField { f, .. } | Parts::HalfSpaceInField { f, .. } => [None, Some(f)],
-            Parts::SurfaceInHalfSpace { .. } => [None, None],
+            Parts::SurfaceInHalfSpace { .. } | Parts::TwoRigid => [None, None],
         };
         Self { sides: [Side::empty(o, Some(x_fo), asked), Side::empty(f, None, asked)] }
     }

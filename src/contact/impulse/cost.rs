@@ -73,7 +73,8 @@ impl ImpulseLaw<f64> {
         let tangential = each(v_n, faces, |f| f.tangential);
         let (y_n, speed) = (at_rest - v_n * per_normal, s.sqrt());
         let pushed = mu * speed;
-        let sticks = speed.less_equal(mu * y_n * tangential);
+        let pulled = (zero - y_n).zero_where(zero.less_equal(y_n));
+        let sticks = (speed + pulled).less_equal(mu * y_n * tangential);
         let parted = y_n.less_equal(zero - pushed * per_normal);
         let lifted = v_n - pushed;
         let slides = half

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::contact::ContactModel;
     use crate::contact::impulse::friction_direction::tests::patch;
-    use crate::contact::impulse::law::tests::{MODELS, law, laws, lifted};
+    use crate::contact::impulse::law::tests::{MODELS, law, laws};
     use approx::assert_relative_eq;
     use nalgebra::{Matrix6, Vector6};
 
@@ -139,7 +139,7 @@ mod tests {
             let spin = Vector3::new(0.4, -0.3, 0.2) * scale;
             let before = SpatialVelocity::new(spin, Vector3::new(0.05, 0.12, -0.07) * scale);
             let law = falling(ContactModel::Lagged);
-            let mut seeded = lifted::<D>(&law);
+            let mut seeded = law.lift::<D>();
             seeded.static_friction = Some(D::variable(0.8, 0));
             seeded.friction = D::variable(law.friction, 1);
             let dual_before = SpatialVelocity::new(spin.map(D::from), seed(before.translational, 8));

@@ -35,6 +35,7 @@ fn is_coarse(parts: &Parts) -> bool {
         Parts::SurfaceInField { o, f } => [o.largest_part(), f.largest_part()],
         Parts::HalfSpaceInField { f, .. } => [1.0, f.largest_part()],
         Parts::SurfaceInHalfSpace { o } => [o.largest_part(), 1.0],
+        Parts::TwoRigid => return false,
     };
     o.min(f) > COARSE
 }

@@ -104,6 +104,7 @@ pub(in crate::contact) mod tests {
             inverse_inertia: Matrix6::zeros(),
             deflection_rate: None,
             aligned: false,
+            is_rigid: false,
             sums: LoadSums::default(),
         };
         (patch, contacts, Vector6::new(0.3, -0.2, 0.5, 2e-3, 0.0, -0.02))

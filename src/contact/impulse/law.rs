@@ -86,7 +86,7 @@ pub(crate) struct OwnImpulse<T> {
 /// What the impulse of one face depends on besides the velocity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaceConstants<T> {
-    /// Elastic force at the start of the step, N: A p.
+    /// Elastic force at the start of the step, N: A p. Below 0 for rigid bodies that have not met.
     pub load: T,
     /// Stiffness k, N/m: A g.
     pub stiffness: T,
@@ -202,7 +202,7 @@ impl<T: Scalar> ImpulseLaw<T> {
                 let y_n = at_rest - v_n * per_n;
                 let y_r = s.real().sqrt() / r_t.real();
                 let coupling = mu * r_t * per_n;
-                if y_r <= mu.real() * y_n.real() {
+                if y_n.real() >= 0.0 && y_r <= mu.real() * y_n.real() {
                     Impulse { normal: y_n, slip: r_t.recip() }
                 } else if y_n.real() > -coupling.real() * y_r {
                     // Here y_r, and with it s, is positive.
@@ -262,6 +262,27 @@ impl<T: Scalar> OwnImpulse<T> {
 }
 
 impl ImpulseLaw<f64> {
+    /// The law as scalars `T`.
+    pub fn lift<T: Scalar>(&self) -> ImpulseLaw<T> {
+        ImpulseLaw {
+            model: self.model,
+            dt: T::from(self.dt),
+            stiction_velocity: T::from(self.stiction_velocity),
+            fall_velocity: T::from(self.fall_velocity),
+            friction: T::from(self.friction),
+            static_friction: self.static_friction.map(T::from),
+            relaxation_time: T::from(self.relaxation_time),
+            near_rigid: self.near_rigid,
+            sap_stiction: self.sap_stiction,
+            own: self.own.map(|own| OwnImpulse {
+                law: own.law,
+                static_friction: T::from(own.static_friction),
+                parameters: own.parameters.map(T::from),
+                part: own.part,
+            }),
+        }
+    }
+
     /// The branch: which of the formulas of [`Self::impulse`] holds at a normal velocity and a squared
     /// slip velocity, and whether the face has a stiffness, which it loses with a kink where its pressure does not grow
     /// along the normal any more; for SAP also what regularizes friction. The impulse is not smooth where the branch changes.
@@ -336,27 +357,6 @@ pub(in crate::contact) mod tests {
         laws
     }
 
-    /// A law without derivatives.
-    pub fn lifted<T: Scalar>(law: &ImpulseLaw<f64>) -> ImpulseLaw<T> {
-        ImpulseLaw {
-            model: law.model,
-            dt: T::from(law.dt),
-            stiction_velocity: T::from(law.stiction_velocity),
-            fall_velocity: T::from(law.fall_velocity),
-            friction: T::from(law.friction),
-            static_friction: law.static_friction.map(T::from),
-            relaxation_time: T::from(law.relaxation_time),
-            near_rigid: law.near_rigid,
-            sap_stiction: law.sap_stiction,
-            own: law.own.map(|own| OwnImpulse {
-                law: own.law,
-                static_friction: T::from(own.static_friction),
-                parameters: own.parameters.map(T::from),
-                part: own.part,
-            }),
-        }
-    }
-
     pub fn face(history: f64) -> FaceConstants<f64> {
         FaceConstants { load: 0.3, stiffness: 4e3, dissipation: 1.5, history }
     }
@@ -419,7 +419,7 @@ pub(in crate::contact) mod tests {
                     friction: D::variable(0.5, 0),
                     relaxation_time: D::variable(0.0, 1),
                     near_rigid: real.near_rigid,
-                    ..lifted(&real)
+                    ..real.lift()
                 };
                 let face = FaceConstants {
                     load: D::variable(0.3, 2),

@@ -192,7 +192,7 @@ impl ImpulseLaw<f64> {
         let mut y_by = combine(&y_by, 1.0, &per_n_by, -v_n);
         y_by[VELOCITY] -= per_n;
         let (speed, ratio) = (s.sqrt(), mu * r_t * per_n);
-        if speed * per_t <= mu * y_n {
+        if y_n >= 0.0 && speed * per_t <= mu * y_n {
             let slip_by = times(&r_t_by, -per_t);
             return ImpulseDerivatives { normal: y_n, slip: per_t, normal_by: y_by, slip_by };
         }
@@ -220,7 +220,7 @@ impl ImpulseLaw<f64> {
 mod tests {
     use super::*;
     use crate::contact::impulse::arguments::ARGUMENTS;
-    use crate::contact::impulse::law::tests::{STATES, face, history, laws, lifted};
+    use crate::contact::impulse::law::tests::{STATES, face, history, laws};
     use crate::scalar::DualArray;
     use approx::assert_relative_eq;
 
@@ -240,7 +240,7 @@ mod tests {
             let seeded = ImpulseLaw {
                 friction: Dual::variable(law.friction, FRICTION),
                 relaxation_time: Dual::variable(law.relaxation_time, RELAXATION_TIME),
-                ..lifted(&law)
+                ..law.lift()
             };
             for face in faces(law.model) {
                 let constants = FaceConstants {
@@ -279,7 +279,7 @@ mod tests {
         type D = DualArray<OWN>;
         let law = laws().pop().unwrap();
         let own = law.own.unwrap();
-        let mut seeded = lifted::<D>(&law);
+        let mut seeded = law.lift::<D>();
         let seeds = seeded.own.as_mut().unwrap();
         seeds.static_friction = D::variable(own.static_friction, 0);
         seeds.parameters = std::array::from_fn(|k| D::variable(own.parameters[k], k + 1));

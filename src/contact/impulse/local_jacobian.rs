@@ -49,7 +49,7 @@ pub(crate) struct LocalImpulseJacobian {
     /// With respect to the combined parameters, among them the dissipation (Hunt–Crossley) or the sum of
     /// both χ/E (strain rate).
     pub by_parameters: PairMaterial<Vector6<f64>>,
-    /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
+    /// For SAP and between rigid bodies: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: [ByInverseInertia; 6],
     pub bristles: Option<BristleJacobian>,
 }
@@ -181,13 +181,10 @@ impl BristleSums {
 impl PairImpulse<'_> {
     /// The impulse's derivatives.
     pub fn jacobian(&self) -> LocalImpulseJacobian {
-        let mut jacobian = LocalImpulseJacobian {
-            by_geometry: [[0.0; DIRECTIONS]; 6],
-            by_velocity_before: Matrix6::zeros(),
-            by_parameters: PairMaterial::filled(Vector6::zeros()),
-            by_inverse_inertia: [ByInverseInertia::ZERO; 6],
-            bristles: None,
-        };
+        if self.roles.are_rigid() {
+            return self.rigid_jacobian();
+        }
+        let mut jacobian = LocalImpulseJacobian::zero();
         let mut bristles = self.patch.deflection_rate.map(BristleSums::new);
         let area = with_registers(
             #[inline(always)]
@@ -381,6 +378,17 @@ impl PairImpulse<'_> {
 }
 
 impl LocalImpulseJacobian {
+    /// No derivatives.
+    pub(super) fn zero() -> Self {
+        Self {
+            by_geometry: [[0.0; DIRECTIONS]; 6],
+            by_velocity_before: Matrix6::zeros(),
+            by_parameters: PairMaterial::filled(Vector6::zeros()),
+            by_inverse_inertia: [ByInverseInertia::ZERO; 6],
+            bristles: None,
+        }
+    }
+
     /// Adds the derivatives of a face's impulse through its coefficient of friction, which follows the slip
     /// velocity before the step, given those of the impulse with respect to that coefficient. The face is at `x`;
     /// `moving` are its position and normal with their derivatives with respect to the geometry.

@@ -23,6 +23,7 @@ pub(in crate::contact) mod patch_sums;
 pub(in crate::contact) mod point_contacts;
 pub(in crate::contact) mod polygon_motion;
 pub(in crate::contact) mod release;
+pub(in crate::contact) mod rigid;
 pub(in crate::contact) mod shape_vjp;
 pub(in crate::contact) mod simd;
 pub(in crate::contact) mod stored;

@@ -286,17 +286,22 @@ impl DiscretePatch {
     }
 
     /// Calls `visit` with every contact's number in the patch and its branch of the impulse at the
-    /// velocity `v` (see [`crate::contact::impulse::law::ImpulseLaw::branch`]).
+    /// velocity `v` (see [`crate::contact::impulse::law::ImpulseLaw::branch`]); between rigid bodies with those alone that
+    /// push, as others are found or not without a difference.
     pub fn for_each_branch(
         &self,
         contacts: &PointContacts,
         v: &Vector6<f64>,
         mut visit: impl FnMut(usize, u8),
     ) {
-        for (number, i) in self.contacts.clone().enumerate() {
+        let mut number = 0;
+        for i in self.contacts.clone() {
             let (v_n, v_t) = contacts.slip(i, v);
-            let law = self.law_of(contacts, i);
-            visit(number, law.branch(&contacts.constants[i], v_n, v_t.norm_squared()));
+            let (law, face, s) = (self.law_of(contacts, i), &contacts.constants[i], v_t.norm_squared());
+            if !self.is_rigid || law.impulse(face, v_n, s).normal > 0.0 {
+                visit(number, law.branch(face, v_n, s));
+                number += 1;
+            }
         }
     }
 

@@ -21,6 +21,7 @@ use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, OwnImpulse};
 use crate::contact::impulse::law_vectorized::Regularization;
+use crate::contact::impulse::rigid::rigid_contacts;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::contact::settings::{ContactSettings, FaceFilter};
@@ -97,6 +98,8 @@ pub(crate) struct DiscreteSettings<'a, T = f64> {
     pub model: ContactModel,
     /// Length of the step, s.
     pub dt: T,
+    /// The mass of the heaviest body, kg, which the stiffness of rigid contacts is in proportion to; it carries no derivative.
+    pub heaviest: f64,
 }
 
 impl<T: Scalar> DiscreteSettings<'_, T> {
@@ -151,12 +154,14 @@ pub(crate) struct DiscretePatch {
     pub origin: Vector3<f64>,
     /// Whether A is O (else A is F).
     pub a_is_o: bool,
-    /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
+    /// The inverse inertia Λ that the pair's relative motion feels, for SAP and between rigid bodies; zero otherwise.
     pub inverse_inertia: Matrix6<f64>,
     /// With bristles the rate s/(δt + τ) of the pair's deflection at the start of the step, at F's origin, in F.
     pub deflection_rate: Option<SpatialVelocity>,
     /// Whether the meshes are aligned exactly somewhere.
     pub aligned: bool,
+    /// Whether both bodies are rigid.
+    pub is_rigid: bool,
     /// Sums over its contacts.
     pub sums: LoadSums,
 }
@@ -266,7 +271,8 @@ pub(in crate::contact) fn end_plane<T: Scalar>(
 
 /// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
 /// of `pair` are those before the step, and so is the `deflection` of its bristles, which is not used where
-/// steps have none. `inverse_inertia` is asked for Λ, in F's frame and about its origin, by SAP alone.
+/// steps have none. `inverse_inertia` is asked for Λ, in F's frame and about its origin, by SAP and between rigid bodies
+/// alone.
 pub(crate) fn find_contacts(
     pair: &ContactPair,
     settings: &DiscreteSettings,
@@ -275,7 +281,10 @@ pub(crate) fn find_contacts(
     workspace: &mut Workspace,
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
-    let roles = Roles::new(pair).ok()?;
+    let roles = Roles::of_step(pair).ok()?;
+    if roles.are_rigid() {
+        return rigid_contacts(&roles, settings, inverse_inertia, contacts);
+    }
     let rate = settings.bristles().map(|law| law.rate(deflection));
     contacts_of(
         &roles,
@@ -390,6 +399,7 @@ pub(in crate::contact) fn contacts_of(
         inverse_inertia: lambda,
         deflection_rate,
         aligned,
+        is_rigid: false,
         sums,
     })
 }

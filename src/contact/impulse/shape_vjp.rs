@@ -42,6 +42,9 @@ impl PairImpulse<'_> {
     /// respect to the shapes of both geometries, given those with respect to the impulse on O about F's
     /// origin, in F. Velocities and, for SAP, the inverse inertia are held.
     pub fn shape_vjp(&self, by_impulse: &SpatialForce, terms: &mut ShapeTerms) {
+        if self.roles.are_rigid() {
+            return self.rigid_shape_vjp(by_impulse, terms);
+        }
         self.faces_vjp(|index, x| self.point_vjp(index, x, by_impulse), terms);
     }
 

@@ -88,7 +88,7 @@ pub(crate) struct ImpulseJacobian {
     /// Its derivatives with respect to the velocities before the step and, through them, the poses: for
     /// Lagged, and where static friction is another than dynamic friction.
     pub before: Option<ContactJacobian>,
-    /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
+    /// For SAP and between rigid bodies: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: Option<[ByInverseInertia; 6]>,
     pub bristles: Option<BristlesInWorld>,
 }
@@ -133,7 +133,7 @@ pub(crate) fn world_impulse_jacobian(
     contacts: &PointContacts,
     (impulse, hessian): &(Vector6<f64>, Matrix6<f64>),
 ) -> Option<ImpulseJacobian> {
-    let (roles, roles_after) = (Roles::new(before).ok()?, Roles::new(after).ok()?);
+    let (roles, roles_after) = (Roles::of_step(before).ok()?, Roles::of_step(after).ok()?);
     let (v0, v1) = (roles.v_fo, roles_after.v_fo);
     let pair = PairImpulse { roles: &roles, settings, patch, contacts, before: &v0, after: &v1 };
     let local = pair.jacobian();
@@ -172,7 +172,7 @@ pub(crate) fn world_impulse_jacobian(
     let combination = combination_derivatives(roles.o, roles.f, settings.contact);
     let by_modulus = [roles.o, roles.f].map(|c| c.material.hydroelastic_modulus);
     let by_modulus = [0, 1].map(|k| {
-        let rigid = if k == 0 { roles.o.geometry.is_rigid() } else { false };
+        let rigid = [roles.o, roles.f][k].geometry.is_rigid();
         let by_logarithm = Vector6::from_fn(|row, _| local.by_geometry[row][6 + k]);
         let direct = if rigid { Vector6::zeros() } else { by_logarithm / by_modulus[k] };
         chain.on_a(&(direct + local.by_parameters.dissipation * combination[k].hydroelastic_modulus))
@@ -188,7 +188,7 @@ pub(crate) fn world_impulse_jacobian(
         (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
         jacobian
     });
-    let by_inverse_inertia = (settings.model == ContactModel::Sap).then(|| {
+    let by_inverse_inertia = (patch.law.model == ContactModel::Sap).then(|| {
         let rows = about_a * chain.turn;
         std::array::from_fn(|i| {
             let mut sum = ByInverseInertia::ZERO;

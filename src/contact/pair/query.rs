@@ -75,7 +75,8 @@ pub enum ContactError {
     #[error(
         "both geometries are rigid, so there is no pressure between them; \
          give one of them a material with a hydroelastic modulus instead of `rigid = true`, \
-         or simulate with the solver `ecp`, `lcp` or `ncp`"
+         or simulate with the solver `lagged`, `similar`, `tamsi` or `sap` without `accuracy`, \
+         or with `ecp`, `lcp` or `ncp`"
     )]
     RigidRigid,
     /// Both are half-spaces.
@@ -126,6 +127,8 @@ pub(crate) enum Parts<'a> {
         /// O's triangles.
         o: &'a RigidSurface,
     },
+    /// Two rigid bodies, which have no pressure: they touch in features.
+    TwoRigid,
 }
 
 /// A pair of bodies seen from F.
@@ -147,11 +150,20 @@ pub(crate) struct Roles<'a, T> {
 }
 
 impl<'a, T: Scalar> Roles<'a, T> {
-    /// Assigns the roles.
+    /// Assigns the roles of bodies of which one has a pressure.
     ///
     /// # Errors
     /// For pairs that [`check_pair`] refuses.
     pub fn new(pair: &ContactPair<'a, T>) -> Result<Self, ContactError> {
+        let roles = Self::of_step(pair)?;
+        if roles.are_rigid() { Err(ContactError::RigidRigid) } else { Ok(roles) }
+    }
+
+    /// Assigns the roles of bodies in a velocity-level step, of which both may be rigid.
+    ///
+    /// # Errors
+    /// For two half-spaces.
+    pub fn of_step(pair: &ContactPair<'a, T>) -> Result<Self, ContactError> {
         use ContactGeometry as G;
         let (a, b) = (pair.a.geometry.as_ref(), pair.b.geometry.as_ref());
         let (parts, a_is_o) = match (a, b) {
@@ -176,7 +188,7 @@ impl<'a, T: Scalar> Roles<'a, T> {
             (G::Rigid(o), G::CompliantHalfSpace) => (Parts::SurfaceInHalfSpace { o }, true),
             (G::CompliantHalfSpace, G::Rigid(o)) => (Parts::SurfaceInHalfSpace { o }, false),
             (G::Rigid(_) | G::RigidHalfSpace, G::Rigid(_)) | (G::Rigid(_), G::RigidHalfSpace) => {
-                return Err(ContactError::RigidRigid);
+                (Parts::TwoRigid, true)
             }
             (G::RigidHalfSpace | G::CompliantHalfSpace, G::RigidHalfSpace | G::CompliantHalfSpace) => {
                 return Err(ContactError::HalfSpaces);
@@ -192,6 +204,11 @@ impl<'a, T: Scalar> Roles<'a, T> {
         let x_fo = RigidTransform::new(r_fw * x_wo.rotation, r_fw * p_fo_w);
         let v_fo = (v_wo.shifted(&-p_fo_w) - *v_wf).rotated(&r_fw);
         Ok(Self { parts, o, f, a_is_o, x_fo, v_fo, x_wf: *x_wf })
+    }
+
+    /// Whether both bodies are rigid.
+    pub fn are_rigid(&self) -> bool {
+        matches!(self.parts, Parts::TwoRigid)
     }
 
     /// The width of the onset of the pressure, Pa (see [`crate::contact::onset`]). In its skirt the

@@ -141,6 +141,7 @@ fn find(
         }
     };
     match query.parts {
+        Parts::TwoRigid => {}
         Parts::TwoFields { o, f } => {
             let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
             let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
@@ -343,6 +344,7 @@ mod tests {
         let x_fo = roles.x_fo;
         let e_f = roles.f.material.hydroelastic_modulus;
         match roles.parts {
+            Parts::TwoRigid => {}
             Parts::TwoFields { o, f } => {
                 let e_o = roles.o.material.hydroelastic_modulus;
                 let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);

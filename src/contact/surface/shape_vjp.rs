@@ -247,6 +247,7 @@ impl<'a> PolygonShape<'a> {
                 Element::Triangle { mesh: o.mesh(), index: found.o },
                 Element::HalfSpace { thickness: roles.f.thickness },
             ),
+            Parts::TwoRigid => (Element::Nothing, Element::Nothing),
         };
         let [asked_o, asked_f] = terms.asked_of_o_and_f(roles);
         let (o, f) = (if asked_o { o } else { Element::Nothing }, if asked_f { f } else { Element::Nothing });

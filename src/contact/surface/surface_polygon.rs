@@ -237,6 +237,12 @@ impl<T: Scalar> PolygonPlanes<T> {
                     pressure_f: t_f.pressure,
                 }
             }
+            Parts::TwoRigid => {
+                let none =
+                    LinearFunction { gradient: Vector3::from_element(T::from(0.0)), offset: T::from(0.0) };
+                let (of_o, of_f) = ([None; 4], [None; 4]);
+                Self { plane: none, of_o, of_f, pressure_o: None, pressure_f: none }
+            }
             Parts::SurfaceInHalfSpace { o } => {
                 let (plane, [a, b, c]) = triangle_planes(roles.o, o.mesh(), polygon.o, &roles.x_fo);
                 let pressure_f = half_space_pressure(roles.f);

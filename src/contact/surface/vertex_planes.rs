@@ -35,6 +35,7 @@ impl Gradients {
             None => equilibrium.normal,
         };
         match roles.parts {
+            Parts::TwoRigid => {}
             Parts::TwoFields { o, f } => {
                 of_o = o.tetrahedra()[polygon.o as usize].barycentric.map(|l| rotation * l.gradient);
                 of_f = f.tetrahedra()[polygon.f as usize].barycentric.map(|l| l.gradient);

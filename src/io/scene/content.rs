@@ -168,7 +168,8 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         (ModelBuilder { mechanism, actuators, loads, ..builder }, commands)
     };
     let model = builder.build().map_err(|error| model_problem(&error))?;
-    if let (Some(pair), false) = (model.rigid_pairs().first(), table.solver.kind.is_complementarity()) {
+    let takes_rigid_pairs = table.solver.kind.takes_rigid_pairs() && error_control.is_none();
+    if let (Some(pair), false) = (model.rigid_pairs().first(), takes_rigid_pairs) {
         let [a, b] = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies()[body].name.clone());
         return Err(model_problem(&ModelError::Pair { a, b, source: ContactError::RigidRigid }));
     }

@@ -218,9 +218,9 @@ impl Scene {
             SolverKind::Lagged => self.velocity_level(ContactModel::Lagged)?,
             SolverKind::Similar => self.velocity_level(ContactModel::Similar)?,
             SolverKind::Tamsi => self.velocity_level(ContactModel::Tamsi)?,
-            SolverKind::Lcp => self.complementarity(ComplementarityMethod::Lcp)?,
-            SolverKind::Ncp => self.complementarity(ComplementarityMethod::Ncp)?,
-            SolverKind::Ecp => self.complementarity(ComplementarityMethod::Ecp)?,
+            SolverKind::Lcp => Integrator::Complementarity(ComplementarityMethod::Lcp),
+            SolverKind::Ncp => Integrator::Complementarity(ComplementarityMethod::Ncp),
+            SolverKind::Ecp => Integrator::Complementarity(ComplementarityMethod::Ecp),
         };
         let controlled = self.error_control.and_then(|ErrorControl { accuracy, extrapolated }| {
             let method = match integrator {
@@ -234,12 +234,6 @@ impl Scene {
             Some(Integrator::ErrorControlled(ErrorControlled { method, accuracy }))
         });
         let integrator = controlled.unwrap_or(integrator);
-        Ok(SimulationSettings { integrator, time_step: self.time_step })
-    }
-
-    /// Steps by complementarity, which are for free bodies of certain shapes.
-    fn complementarity(&self, method: ComplementarityMethod) -> Result<Integrator, FileError> {
-        let integrator = Integrator::Complementarity(method);
         integrator.check_model(&self.model).map_err(|error| {
             let names: Vec<String> =
                 error.bodies().iter().map(|&body| format!("`{}`", self.model.bodies[body].name)).collect();
@@ -247,7 +241,7 @@ impl Scene {
             let field = FieldPath::root().key("solver").key("kind");
             self.document.located(Problem::new(field, format_args!("{of}{error}")))
         })?;
-        Ok(integrator)
+        Ok(SimulationSettings { integrator, time_step: self.time_step })
     }
 
     /// A velocity-level method, whose models have friction and a positive part of their own.

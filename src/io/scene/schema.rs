@@ -138,7 +138,7 @@ pub enum SolverKind {
     Radau,
     /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
     Sap,
-    /// The convex lagged model: implicit. The default.
+    /// The convex lagged model: implicit. The default. It takes rigid pairs, as the next two and `sap` do, without `accuracy`.
     #[default]
     Lagged,
     /// The convex similar model: implicit.
@@ -160,6 +160,11 @@ impl SolverKind {
     /// Whether it finds the forces between rigid geometries by complementarity.
     pub(in crate::io) fn is_complementarity(self) -> bool {
         matches!(self, Self::Lcp | Self::Ncp | Self::Ecp)
+    }
+
+    /// Whether it takes pairs of rigid geometries in steps of fixed length.
+    pub(in crate::io) fn takes_rigid_pairs(self) -> bool {
+        self.is_complementarity() || matches!(self, Self::Sap | Self::Lagged | Self::Similar | Self::Tamsi)
     }
 
     /// Its name in a scene file.

@@ -8,6 +8,7 @@ use super::actuator::Actuator;
 use super::body::{Body, Motion};
 use super::joint_law::{CoordinateIndices, JointLaw, LawOrigin};
 use super::load_history::Load;
+use super::model_builder::is_rigid_pair;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use crate::contact::{ContactSettings, Deflection, Material};
@@ -46,6 +47,9 @@ pub struct Model<T = f64> {
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
     pub(crate) rigid_pairs: Vec<GeometryPair>,
+    /// The mass of the heaviest body when the model was built, kg: what the stiffness of rigid contacts is in proportion to. It
+    /// does not follow masses that are parameters.
+    pub(crate) heaviest: f64,
     pub(super) identity: ModelIdentity,
 }
 
@@ -111,7 +115,7 @@ impl<T> Model<T> {
         &self.contact
     }
 
-    /// The pairs of geometries that can touch and one of which is compliant, in increasing order.
+    /// The pairs of geometries that can touch, in increasing order.
     pub fn pairs(&self) -> &[GeometryPair] {
         &self.pairs
     }
@@ -123,10 +127,15 @@ impl<T> Model<T> {
 }
 
 impl<T> Model<T> {
-    /// The pairs of rigid geometries that can touch, in increasing order. There is no pressure between them: steps
-    /// by complementarity ([`Integrator::Complementarity`](crate::step::Integrator)) alone take models that have some.
+    /// Those of the pairs of which both geometries are rigid. There is no pressure between them: velocity-level steps of
+    /// fixed length and steps by complementarity alone take models that have some.
     pub fn rigid_pairs(&self) -> &[GeometryPair] {
         &self.rigid_pairs
+    }
+
+    /// Whether both geometries of a pair are rigid.
+    pub(crate) fn is_rigid_pair(&self, pair: &GeometryPair) -> bool {
+        is_rigid_pair(&self.bodies, pair)
     }
 }
 
@@ -151,6 +160,7 @@ impl<T: Scalar> Model<T> {
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
             rigid_pairs: m.rigid_pairs.clone(),
+            heaviest: m.heaviest,
             identity: ModelIdentity::new(),
         }
     }
@@ -178,6 +188,7 @@ impl<T: Scalar> Model<T> {
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
             rigid_pairs: self.rigid_pairs.clone(),
+            heaviest: self.heaviest,
             identity: ModelIdentity::new(),
         }
     }

@@ -96,10 +96,15 @@ impl ModelBuilder {
         }
         apart.sort_unstable();
         apart.dedup();
-        let (rigid_pairs, pairs): (Vec<_>, Vec<_>) = touching_pairs(&mechanism, &bodies, &apart)?
-            .into_iter()
-            .partition(|pair| is_rigid_pair(&bodies, pair));
+        let pairs = touching_pairs(&mechanism, &bodies, &apart)?;
+        let rigid_pairs = pairs.iter().copied().filter(|pair| is_rigid_pair(&bodies, pair)).collect();
         let identity = ModelIdentity::new();
+        let masses = bodies.iter().filter_map(|body| match &body.motion {
+            Motion::Fixed { .. } => None,
+            Motion::Free { mass, .. } => Some(mass.mass),
+            Motion::Link { link } => mechanism.bodies()[*link].mass.as_ref().map(|mass| mass.mass),
+        });
+        let heaviest = masses.fold(0.0, f64::max);
         Ok(Model {
             bodies,
             mechanism,
@@ -113,6 +118,7 @@ impl ModelBuilder {
             apart,
             pairs,
             rigid_pairs,
+            heaviest,
             identity,
         })
     }
@@ -323,7 +329,7 @@ impl<T: Scalar> Model<T> {
 }
 
 /// Whether both geometries of a pair are rigid.
-fn is_rigid_pair(bodies: &[Body], pair: &GeometryPair) -> bool {
+pub(super) fn is_rigid_pair<T>(bodies: &[Body<T>], pair: &GeometryPair) -> bool {
     pair.geometries()
         .into_iter()
         .all(|(body, geometry)| bodies[body].geometries[geometry].collider.geometry.is_rigid())

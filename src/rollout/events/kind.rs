@@ -57,7 +57,7 @@ const SAME_PRESSURE: f64 = 1e-9;
 /// Checks that two geometries can touch, and that their overlap begins at their boundaries.
 fn check_pair(model: &Model, pair: &GeometryPair) -> Result<(), SimulationError> {
     let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
-    if model.pairs().binary_search(pair).is_err() {
+    if model.pairs().binary_search(pair).is_err() || model.is_rigid_pair(pair) {
         return Err(SimulationError::EventPair { a: bodies.a, geometry_a, b: bodies.b, geometry_b });
     }
     let [of_a, of_b] = pair.geometries().map(|(body, geometry)| {

@@ -197,8 +197,17 @@ impl Watch {
         self.started = true;
         self.energies = Energies::new(model, state, &self.frames, &mut self.joints);
         (self.rebounds, self.rolling) = (Rebounds::default(), Rolling::default());
-        let mut deep = vec![false; model.pairs.len() + model.rigid_pairs.len()];
+        let mut deep = vec![false; model.pairs.len()];
         for (index, pair) in model.pairs.iter().enumerate() {
+            if model.is_rigid_pair(pair) {
+                let depth = with_pair(model, &self.frames, pair, rigid_overlap);
+                if depth > RIGID_OVERLAP * smaller_size(model, pair) {
+                    let cause = WarningCause::RigidOverlap { depth };
+                    self.warnings.push(MotionWarning::of_pair(model, index, time, cause));
+                    deep[index] = true;
+                }
+                continue;
+            }
             let Some(look) = self.look_at_patch(model, pair) else { continue };
             self.energies.add_stored(model, &self.frames, pair);
             let size = smaller_size(model, pair);
@@ -206,15 +215,6 @@ impl Watch {
                 let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
                 self.warnings.push(MotionWarning::of_pair(model, index, time, cause));
                 deep[index] = true;
-            }
-        }
-        for (pair, deep) in model.rigid_pairs.iter().zip(&mut deep[model.pairs.len()..]) {
-            let depth = with_pair(model, &self.frames, pair, rigid_overlap);
-            if depth > RIGID_OVERLAP * smaller_size(model, pair) {
-                let cause = WarningCause::RigidOverlap { depth };
-                let bodies = [pair.bodies.a, pair.bodies.b];
-                self.warnings.push(MotionWarning::of_bodies(model, bodies, time, cause));
-                *deep = true;
             }
         }
         self.passages.look_at_start(model, &deep, time, &mut self.warnings);

@@ -180,8 +180,8 @@ impl Passages {
         let mut passages =
             Self { geometries, reaches, list: Vec::new(), poses: vec![Vec::new(); frames.len()] };
         passages.set_poses(model, frames);
-        let pairs = model.pairs.iter().map(|pair| (pair, false));
-        for (pair, is_rigid) in pairs.chain(model.rigid_pairs.iter().map(|pair| (pair, true))) {
+        for pair in &model.pairs {
+            let is_rigid = model.is_rigid_pair(pair);
             let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
             for (of, through) in [(a, b), (b, a)] {
                 let Some((middle, _)) = passages.geometries[of.0][of.1].1 else { continue };
@@ -207,7 +207,7 @@ impl Passages {
     /// that their overlap has been told.
     pub fn look_at_start(&self, model: &Model, told: &[bool], time: f64, warnings: &mut Vec<MotionWarning>) {
         let told_of = |passage: &Passage| {
-            model.pairs.iter().chain(&model.rigid_pairs).zip(told).any(|(pair, told)| {
+            model.pairs.iter().zip(told).any(|(pair, told)| {
                 let (a, b) = ((pair.bodies.a, pair.geometry_a), (pair.bodies.b, pair.geometry_b));
                 *told && [(a, b), (b, a)].contains(&(passage.of, passage.through))
             })

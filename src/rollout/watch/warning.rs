@@ -194,7 +194,7 @@ impl fmt::Display for MotionWarning {
             ),
             WarningCause::RigidOverlap { depth } => write!(
                 f,
-                "rigid bodies that overlap, by {depth:.2e} m at the start: one step moves them apart, and they keep that velocity and are thrown apart; move them apart, or check units (m, rad) and scale"
+                "rigid bodies that overlap, by {depth:.2e} m at the start: one step by complementarity moves them apart, and they keep that velocity and are thrown apart, other steps do so little by little; move them apart, or check units (m, rad) and scale"
             ),
             WarningCause::DeepStart { depth, size, force } => write!(
                 f,

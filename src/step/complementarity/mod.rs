@@ -128,8 +128,8 @@ pub(super) struct Memory {
     solved: Option<Solved>,
 }
 
-/// Checks that a model can take steps by complementarity.
-pub(super) fn check<T: Scalar>(model: &Model<T>) -> Result<(), StepError> {
+/// Checks that there are distances of all rigid geometries of a model that can touch.
+pub(super) fn check_distances<T: Scalar>(model: &Model<T>) -> Result<(), StepError> {
     for pair in model.rigid_pairs() {
         let [a, b] = pair.geometries().map(|(body, g)| &model.bodies()[body].geometries[g].collider.geometry);
         check_features(a, b).map_err(|why| StepError::NoDistance {

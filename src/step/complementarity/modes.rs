@@ -319,7 +319,8 @@ impl Modes {
         out.resize(velocities.len(), T::from(0.0));
         data.momentum_balance(&velocities, &momentum, out);
         let values = self.values(data, &rows, &kinematics);
-        let unit = |i: usize| if i < self.normals.len() { data.scales.approach } else { data.scales.velocity };
+        let unit =
+            |i: usize| if i < self.normals.len() { data.scales.approach } else { data.scales.velocity };
         out.extend(values.into_iter().enumerate().map(|(i, value)| value * T::from(1.0 / unit(i))));
     }
 

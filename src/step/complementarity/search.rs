@@ -1,7 +1,5 @@
 //! A step in `f64`: which features touch, and the solution with them.
 
-use nalgebra::Vector3;
-
 use super::accuracy::RESIDUAL;
 use super::data::{FoundContact, StepData, geometries};
 use super::dynamics::BODY;
@@ -13,9 +11,8 @@ use super::methods::{Effort, Nearby, solve};
 use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
-use crate::contact::{ContactGeometry, Rim, find_features, is_still_over};
+use crate::contact::{Rim, are_apart, find_features, is_still_over, reach};
 use crate::multibody::{ForceWorkspace, Model, total_forces};
-use crate::spatial::RigidTransform;
 use crate::step::{StepError, StepProblem};
 
 /// Features are looked for within this part of the bodies' size.
@@ -338,25 +335,4 @@ fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -
         found.extend(features.drain(..).map(|features| FoundContact { pair: index, features }));
     }
     found
-}
-
-/// The radius of a ball around the origin of a geometry that holds it; infinite for a half-space.
-fn reach(geometry: &ContactGeometry) -> f64 {
-    match geometry {
-        ContactGeometry::Rigid(surface) => surface
-            .convex_shape()
-            .map_or(f64::INFINITY, |shape| shape.reach() * surface.size_at::<f64>(None).max(1.0)),
-        _ => f64::INFINITY,
-    }
-}
-
-/// Whether the balls around two geometries are apart.
-fn are_apart(a: (&RigidTransform, f64), b: (&RigidTransform, f64), margin: f64) -> bool {
-    let between: Vector3<f64> = a.0.translation - b.0.translation;
-    if a.1.is_finite() && b.1.is_finite() {
-        return between.norm() > a.1 + b.1 + margin;
-    }
-    let (plane, body, reach) = if a.1.is_finite() { (b.0, a.0, a.1) } else { (a.0, b.0, b.1) };
-    let up = plane.rotation.column(2).into_owned();
-    up.dot(&(body.translation - plane.translation)) > reach + margin
 }

@@ -12,7 +12,8 @@ use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::newton::Newton;
 use super::patch_impulse::patch_impulse;
 use super::problem::Problem;
-use crate::contact::{ContactModel, DiscreteSettings, Roles};
+use super::settings_of;
+use crate::contact::{ContactModel, Roles};
 use crate::linear_algebra::Factors;
 use crate::multibody::tree::BodyForce;
 use crate::multibody::{
@@ -49,7 +50,7 @@ pub(in crate::step) struct Balance<T> {
     joints: JointKinematics<T>,
     joints_after: JointKinematics<T>,
     on_links: Vec<BodyForce<T>>,
-    /// The factors of the joints' part of A, which SAP's regularization takes.
+    /// The factors of the joints' part of A, which SAP's regularization and the stiffness of rigid contacts take.
     factors: DMatrix<T>,
     link_rows: LinkRows<T>,
     /// The joints' acceleration, and the residual of their balance.
@@ -140,15 +141,15 @@ impl<T: Scalar> Balance<T> {
         let (StepProblem { model, state, .. }, dt) = (*step, step.length());
         let Self { before, after, joints, factors, link_rows, .. } = self;
         let joints = joints.of(&model.mechanism);
-        let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
+        let settings = settings_of(model, kind, dt);
         for (patch, evaluated) in problem.patches.iter().zip(&newton.by_patch) {
             let pair = &model.pairs[patch.pair];
-            let lambda = |roles: &Roles<T>| match kind {
-                ContactModel::Sap => {
+            let lambda = |roles: &Roles<T>| match kind == ContactModel::Sap || roles.are_rigid() {
+                true => {
                     let at = PairInertia { model, state, moving, joints, factors };
                     pair_inverse_inertia(&at, pair, roles, link_rows)
                 }
-                _ => Matrix6::from_element(T::from(0.0)),
+                false => Matrix6::from_element(T::from(0.0)),
             };
             let rate = settings.bristles().map(|law| law.rate(&state.deflection(patch.pair)));
             let found = &problem.contacts;
@@ -222,9 +223,10 @@ impl<T: Scalar> Balance<T> {
         }
     }
 
-    /// The factors of the joints' part of A, where SAP takes them.
+    /// The factors of the joints' part of A, where SAP or rigid pairs take them.
     fn factorize_joints(&mut self, kind: ContactModel, model: &Model<T>, dt: T) {
-        let n = if kind == ContactModel::Sap { model.mechanism.velocity_dimension() } else { 0 };
+        let is_asked = kind == ContactModel::Sap || !model.rigid_pairs.is_empty();
+        let n = if is_asked { model.mechanism.velocity_dimension() } else { 0 };
         let Self { factors, joints, .. } = self;
         if factors.nrows() != n {
             *factors = DMatrix::from_element(n, n, T::from(0.0));
@@ -292,7 +294,7 @@ impl<T: Scalar> Balance<T> {
             return;
         }
         self.set_frames(model, state);
-        let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
+        let settings = settings_of(model, kind, dt);
         move_bristles(&settings, model, state, problem, &self.after, &mut after.bristles);
     }
 

@@ -11,6 +11,13 @@ impl Workspace {
         self.problem.patches.iter().map(|patch| patch.pair)
     }
 
+    /// The pairs of rigid geometries that pushed on each other in the last step.
+    pub fn pushing_rigid_pairs(&self) -> impl Iterator<Item = usize> {
+        let patches = self.problem.patches.iter().zip(&self.newton.by_patch);
+        let pushes = patches.filter(|(patch, (on_o, _))| patch.contacts.is_rigid && on_o.amax() > 0.0);
+        pushes.map(|(patch, _)| patch.pair)
+    }
+
     /// The contacts that ended within the last step, with their pairs.
     pub fn released(&self) -> impl Iterator<Item = (usize, Release)> {
         let Self { problem, newton, .. } = self;

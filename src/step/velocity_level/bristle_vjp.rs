@@ -2,9 +2,9 @@
 
 use super::VelocityLevel;
 use super::free_body::BODY;
+use super::settings_of;
 use super::tape::BalanceTape;
 use super::vjp::VjpMemory;
-use crate::contact::DiscreteSettings;
 use crate::multibody::{TANGENT_DIMENSION, add_link_motions};
 use crate::step::StepCotangent;
 use crate::step::step_point::StepPoint;
@@ -34,7 +34,7 @@ impl VelocityLevel {
         for bristles in patches.iter().filter_map(|patch| patch.bristles.as_deref()) {
             bristles.add_vjp(by_after, moving, (&mut *of_bristles, &mut *by_motion), out.model);
         }
-        let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
+        let settings = settings_of(model, self.model, at.dt);
         shapes.add_deflection_vjp(model, &settings, by_after, (&mut memory.shapes, &mut *out.model));
         // Of free bodies the poses are inputs, the velocities after the step unknowns.
         let (of_free, of_rates) = by_velocity.split_at_mut(BODY * at.before.bodies.len());

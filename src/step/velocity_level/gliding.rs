@@ -48,7 +48,7 @@ impl Workspace {
 
     /// The pairs between which most of the last step's normal impulse acts across a gap.
     pub fn gliding(&self) -> impl Iterator<Item = Gliding> {
-        self.problem.patches.iter().filter_map(|patch| {
+        self.problem.patches.iter().filter(|patch| !patch.contacts.is_rigid).filter_map(|patch| {
             let v = self.problem.relative(patch, &self.newton.velocity, true);
             let glide = patch.contacts.glide(&self.problem.contacts, &v)?;
             (glide.across_gap > 0.5).then_some(Gliding {

@@ -10,10 +10,11 @@ use super::balance::Balance;
 use super::coupled_patch::CoupledPatch;
 use super::free_body::six;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
+use super::settings_of;
 use super::{StepProblem, Workspace};
 use crate::contact::{
-    Collider, ContactModel, ContactPair, Deflection, DiscreteSettings, FaceFilter, PatchEnergy,
-    PointContacts, Roles, Workspace as PairScratch, contact_energy, find_contacts,
+    Collider, ContactModel, ContactPair, Deflection, FaceFilter, PatchEnergy, PointContacts, Roles,
+    Workspace as PairScratch, contact_energy, find_contacts,
 };
 use crate::field::hierarchy::Hierarchy;
 use crate::multibody::{
@@ -137,11 +138,14 @@ impl Workspace {
         let Self { problem, newton, moving, joints, landing, frames: frames_before, .. } = self;
         let Landing { frames, joints: joints_after, broad_phase, scratch, contacts, link_rows } = landing;
         model.update_frames(after, frames, joints_after);
-        let settings = DiscreteSettings { contact: &model.contact, model: ContactModel::Lagged, dt };
+        let settings = settings_of(model, ContactModel::Lagged, dt);
         let fall = model.gravity.norm() * dt;
         let mut farthest: Option<Unforeseen> = None;
         for &index in broad_phase.candidates(model, frames) {
             let pair = &model.pairs[index];
+            if model.is_rigid_pair(pair) {
+                continue;
+            }
             let known = problem.patches.binary_search_by_key(&index, |patch| patch.pair).ok();
             let known = known.map(|k| &problem.patches[k]);
             let foreseen = match known {

@@ -45,6 +45,7 @@ pub use timing::StepTiming;
 pub(super) use vjp::VjpMemory;
 
 use self::balance::Solved;
+use self::coupled_patch::CoupledPatch;
 use self::free_motions::FreeMotions;
 use self::landing::Landing;
 use self::newton::{Newton, NewtonError};
@@ -52,7 +53,7 @@ use self::problem::Problem;
 use self::real_step::RealStep;
 use super::real_parts::RealParts;
 use super::{StepError, StepProblem};
-use crate::contact::ContactModel;
+use crate::contact::{ContactModel, DiscreteSettings};
 use crate::multibody::tree::MidpointRule;
 use crate::multibody::{BodyFrame, Forces, JointKinematics, Model, State};
 use crate::scalar::Scalar;
@@ -84,9 +85,10 @@ impl Workspace {
         &self.newton.statistics
     }
 
-    /// The patches of contact that the last step began with.
+    /// The patches of contact with pressure that the last step began with.
     pub fn loaded_patches(&self) -> impl Iterator<Item = LoadedPatch> {
-        self.problem.patches.iter().filter(|patch| patch.contacts.sums.load > 0.0).map(|patch| {
+        let loaded = |patch: &&CoupledPatch| patch.contacts.sums.load > 0.0 && !patch.contacts.is_rigid;
+        self.problem.patches.iter().filter(loaded).map(|patch| {
             let (x_wf, sums) = (&patch.contacts.x_wf, &patch.contacts.sums);
             let sign = if patch.contacts.a_is_o { 1.0 } else { -1.0 };
             LoadedPatch {
@@ -108,6 +110,11 @@ impl Workspace {
     pub fn timing(&self) -> StepTiming {
         self.timing
     }
+}
+
+/// What the contacts of a step have in common.
+fn settings_of<T: Scalar>(model: &Model<T>, kind: ContactModel, dt: T) -> DiscreteSettings<'_, T> {
+    DiscreteSettings { contact: &model.contact, model: kind, dt, heaviest: model.heaviest }
 }
 
 /// A patch of contact as a step begins.
@@ -213,8 +220,13 @@ impl VelocityLevel {
         let assembled = Instant::now();
         let Workspace { problem, newton, moving, timing, .. } = workspace;
         newton.set_velocity(state);
-        let convex = self.model.is_convex();
-        let solved = newton.solve(problem, convex, model.contact.stiction_velocity, &self.tolerance);
+        let v_s = model.contact.stiction_velocity;
+        let convex = self.model.is_convex() && problem.is_convex();
+        let mut solved = newton.solve(problem, convex, v_s, &self.tolerance);
+        if solved == Err(NewtonError::NotConverged) && problem.make_rigid_pairs_convex() {
+            newton.set_velocity(state);
+            solved = newton.solve(problem, problem.is_convex(), v_s, &self.tolerance);
+        }
         *timing = StepTiming { geometry: assembled - searching, solver: assembled.elapsed() };
         solved.map_err(|error| {
             let trees = newton.worst_trees(problem);

@@ -5,6 +5,7 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 use super::coupled_patch::CoupledPatch;
 use crate::contact::{
     Collider, DiscreteSettings, PairImpulse, PointContacts, Roles, discrete_impulse, impulse_lifted,
+    rigid_impulse,
 };
 use crate::multibody::{BodyFrame, Model, with_pair};
 use crate::scalar::Scalar;
@@ -27,13 +28,16 @@ pub(super) fn patch_impulse<T: Scalar>(
     inverse_inertia: impl FnOnce(&Roles<T>) -> Matrix6<T>,
 ) -> Option<(SpatialForce<T>, Vector3<T>)> {
     let pair = &model.pairs[patch.pair];
-    let after = with_pair(model, after, pair, |query| Some(Roles::new(query).ok()?.v_fo))?;
+    let after = with_pair(model, after, pair, |query| Some(Roles::of_step(query).ok()?.v_fo))?;
     with_pair(model, before, pair, |query| {
-        let roles = Roles::new(query).ok()?;
+        let roles = Roles::of_step(query).ok()?;
         let lambda = inverse_inertia(&roles);
         let shaped = query.a.has_shape_derivatives() || query.b.has_shape_derivatives();
         let polygons = || &contacts.polygons[patch.contacts.polygons.clone()];
-        let on_o = if T::NDERIV == 1 && !shaped {
+        let on_o = if roles.are_rigid() {
+            let contact_model = patch.contacts.law.model;
+            rigid_impulse(&roles, settings, contact_model, &lambda, &roles.v_fo, &after)
+        } else if T::NDERIV == 1 && !shaped {
             // The velocities are constants, or those that the search for contacts saw.
             let (a, b) = (query.a.real(), query.b.real());
             let pair = query.real(&a, &b);
@@ -41,7 +45,12 @@ pub(super) fn patch_impulse<T: Scalar>(
             let contact = &settings.contact.real();
             let local = PairImpulse {
                 roles: &real,
-                settings: &DiscreteSettings { contact, model: settings.model, dt: settings.dt.real() },
+                settings: &DiscreteSettings {
+                    contact,
+                    model: settings.model,
+                    dt: settings.dt.real(),
+                    heaviest: settings.heaviest,
+                },
                 patch: &patch.contacts,
                 contacts,
                 before: &real.v_fo,

@@ -15,9 +15,9 @@ use super::free_motions::FreeMotions;
 use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
 use super::joint_part::JointPart;
 use super::real_step::RealStep;
+use super::settings_of;
 use crate::contact::{
-    ContactModel, ContactPair, DiscreteSettings, PointContacts, Roles, SlipChange, Workspace as PairScratch,
-    find_contacts,
+    ContactModel, ContactPair, PointContacts, Roles, SlipChange, Workspace as PairScratch, find_contacts,
 };
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
@@ -94,9 +94,13 @@ impl Problem {
         self.contacts.clear();
         self.patches.clear();
         self.columns.clear();
-        let settings = DiscreteSettings { contact: &model.contact, model: kind, dt };
+        let settings = settings_of(model, kind, dt);
         let mut broad_phase = std::mem::take(&mut self.broad_phase);
-        for &index in broad_phase.candidates(model, frames) {
+        // Rigid bodies push before they meet, so that they do not overlap after the step.
+        let candidates = broad_phase.candidates(model, frames).iter().copied();
+        let candidates = candidates.filter(|&index| !model.is_rigid_pair(&model.pairs[index]));
+        let rigid = model.rigid_pairs.iter().filter_map(|pair| model.pairs.binary_search(pair).ok());
+        for index in candidates.chain(rigid) {
             let pair = &model.pairs[index];
             let Self { contacts, scratch, link_rows, joints: joint_part, columns, .. } = self;
             let found = with_pair(model, frames, pair, |query: &ContactPair| {
@@ -111,6 +115,7 @@ impl Problem {
             }
         }
         self.broad_phase = broad_phase;
+        self.patches.sort_unstable_by_key(|patch| patch.pair);
         self.couple();
         self.scale.set_patches(&self.patches, &self.columns, &self.contacts, dt);
     }
@@ -252,6 +257,18 @@ impl Problem {
                 None => patch.contacts.law.friction = part * friction,
             }
         }
+    }
+
+    /// Whether the velocities are the minimum of a convex function.
+    pub fn is_convex(&self) -> bool {
+        self.patches.iter().all(|patch| patch.contacts.law.model.is_convex())
+    }
+
+    /// Gives rigid pairs a law that is convex; returns whether one had another.
+    pub fn make_rigid_pairs_convex(&mut self) -> bool {
+        let Self { patches, contacts, .. } = self;
+        let changed = patches.iter_mut().map(|patch| patch.contacts.make_convex(contacts));
+        changed.filter(|is_changed| *is_changed).count() > 0
     }
 
     /// Whether friction has a corner where contacts begin to slip that is much sharper than the

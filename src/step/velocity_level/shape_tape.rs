@@ -131,9 +131,9 @@ impl ShapeTape {
         for AskedPatch { index, pair, asked, contacts: patch } in patches {
             terms.start(*asked);
             let velocity_after =
-                with_pair(model, after, pair, |query| Roles::new(query).ok().map(|roles| roles.v_fo));
+                with_pair(model, after, pair, |query| Roles::of_step(query).ok().map(|roles| roles.v_fo));
             with_pair(model, before, pair, |query| {
-                let (Ok(roles), Some(velocity)) = (Roles::new(query), velocity_after) else { return };
+                let (Ok(roles), Some(velocity)) = (Roles::of_step(query), velocity_after) else { return };
                 let impulse = PairImpulse {
                     roles: &roles,
                     settings,

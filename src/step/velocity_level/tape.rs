@@ -12,9 +12,10 @@ use super::bristle_sensitivity::BristleSensitivity;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
+use super::settings_of;
 use super::shape_tape::ShapeTape;
 use super::{VelocityLevel, Workspace};
-use crate::contact::{ContactPair, DiscreteSettings, world_impulse_jacobian};
+use crate::contact::{ContactPair, world_impulse_jacobian};
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
@@ -109,7 +110,8 @@ impl VelocityLevel {
         workspace.assemble(model, at.before, self.model, at.dt);
         let Workspace { problem, newton, .. } = workspace;
         newton.set_velocity(at.after);
-        let kind = if self.model.is_convex() { Values::PositiveDefinite } else { Values::General };
+        let convex = self.model.is_convex() && problem.is_convex();
+        let kind = if convex { Values::PositiveDefinite } else { Values::General };
         newton.factorize_at(problem, kind).map_err(|()| StepError::NotFinite { bodies: Vec::new() })
     }
 
@@ -154,7 +156,7 @@ impl VelocityLevel {
             bodies.push(BodySensitivity::new(mass, before, after, gravity, dt, of_masses));
         }
 
-        let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
+        let settings = settings_of(model, self.model, at.dt);
         let mut directions = None;
         patches.clear();
         for (patch, impulse) in problem.patches.iter().zip(&newton.by_patch) {

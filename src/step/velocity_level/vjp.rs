@@ -5,8 +5,9 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::VelocityLevel;
 use super::free_body::{BODY, six, velocity_of};
+use super::settings_of;
 use super::tape::BalanceTape;
-use crate::contact::{DiscreteSettings, ShapeTerms};
+use crate::contact::ShapeTerms;
 use crate::multibody::{
     BodyState, ForceSensitivity, Forces, FreeMotion, JointKinematics, ModelGradient, TANGENT_DIMENSION,
     add_link_motions,
@@ -119,7 +120,7 @@ impl VelocityLevel {
         add_link_motions(model, kinematics_after, by_after, &mut by_unknown);
         let n = of_joints.len();
         state_of_joints[..n].copy_from_slice(&by_unknown[..n]);
-        let settings = DiscreteSettings { contact: &model.contact, model: self.model, dt: at.dt };
+        let settings = settings_of(model, self.model, at.dt);
         shapes.add_vjp(model, &settings, moving, on_bodies, (terms, &mut *out.model));
     }
 

@@ -1,0 +1,355 @@
+//! Two rigid bodies as point contacts over a time step.
+//!
+//! Their contacts are the features that come near each other ([`crate::contact::features`]), those that have not met yet
+//! among them. With a stiffness K the load of a contact at a distance φ is −K φ. So it pushes, with
+//! δt (−K φ − δt K v_n)₊, where the bodies would overlap after the step, and leaves a small part of that. A spring that is
+//! evaluated at the end of the step gives back no more energy than it has; what an overlap at the start has is bounded by
+//! the velocity that it is undone with. K is in proportion to the mass m of the heaviest body: κ m, and in long steps C m/δt².
+
+use nalgebra::{Matrix6, Vector3, Vector6};
+
+use crate::contact::features::{FeaturePair, Gap, Rim, are_apart, find_features, reach};
+use crate::contact::force::traction::TractionLaw;
+use crate::contact::impulse::face_velocity::split;
+use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
+use crate::contact::impulse::law::{ContactModel, FaceConstants, ImpulseLaw};
+use crate::contact::impulse::local_jacobian::{LocalImpulseJacobian, PairImpulse};
+use crate::contact::impulse::point_contacts::{
+    DiscretePatch, DiscreteSettings, LoadSums, PointContacts, inverse_effective_mass,
+};
+use crate::contact::pair::material::PairMaterial;
+use crate::contact::pair::query::Roles;
+use crate::contact::surface::shape_vjp::{ShapeTerms, VertexTerm};
+use crate::contact::{Collider, ContactGeometry};
+use crate::scalar::{CHUNK, DualArray, Scalar, lift_vector};
+use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
+
+/// κ: the stiffness over the mass of the heaviest body, 1/s²; beyond it distances are rounding.
+const STIFFNESS: f64 = 1e10;
+/// C: about one over what a step leaves of an approach of the heaviest body.
+const STIFFNESS_OF_STEP: f64 = 1e4;
+/// Overlaps are undone with no more than this velocity, m/s.
+const FASTEST: f64 = 0.01;
+/// What velocities may change by in a step, m/s², as far as features are looked for.
+const ACCELERATION: f64 = 10.0;
+/// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
+const MARGIN: f64 = 0.05;
+
+/// The features of O and F that come near each other in a step of `dt`, for bodies with these geometries, O's pose in F and its
+/// velocity relative to F before the step.
+fn near_features(
+    (o, f): (&Collider, &Collider),
+    x_fo: &RigidTransform,
+    before: &SpatialVelocity,
+    dt: f64,
+) -> Vec<FeaturePair> {
+    let (reach_o, reach_f) = (reach(&o.geometry), reach(&f.geometry));
+    let smaller = reach_o.min(reach_f);
+    let at_o = before.translational + before.rotational.cross(&x_fo.translation);
+    let speed = at_o.norm() + before.rotational.norm() * smaller;
+    let margin = MARGIN * smaller + (speed + ACCELERATION * dt) * dt;
+    let (here, mut found) = (RigidTransform::identity(), Vec::new());
+    if !are_apart((x_fo, reach_o), (&here, reach_f), margin) {
+        find_features((o, x_fo), (f, &here), margin, Rim::Both, &mut found);
+    }
+    found
+}
+
+/// The gap of two features in F.
+fn gap<T: Scalar>(
+    features: &FeaturePair,
+    o: &Collider<T>,
+    f: &Collider<T>,
+    x_fo: &RigidTransform<T>,
+) -> Gap<T> {
+    let here = RigidTransform::identity();
+    features.prepare((o, &here), (f, &here)).at(x_fo, &here)
+}
+
+/// The law of the impulses between rigid bodies in a contact model. Friction is that of the normal force of the same step: a load at
+/// the start of a step follows what is far below a micrometre.
+fn law<T: Scalar>(
+    settings: &DiscreteSettings<T>,
+    pair: &PairMaterial<T>,
+    model: ContactModel,
+) -> ImpulseLaw<T> {
+    ImpulseLaw {
+        model,
+        stiction_velocity: settings.contact.stiction_velocity,
+        relaxation_time: T::from(0.0),
+        near_rigid: false,
+        own: None,
+        ..settings.law(pair)
+    }
+}
+
+/// The contact model of rigid pairs beside this one: SAP's, which is convex and lifts what slides, as Similar does, or TAMSI's.
+fn model_beside(model: ContactModel) -> ContactModel {
+    match model {
+        ContactModel::Sap | ContactModel::Similar => ContactModel::Sap,
+        ContactModel::Lagged | ContactModel::Tamsi => ContactModel::Tamsi,
+    }
+}
+
+/// What the impulse of a contact at a distance depends on, with its inverse effective mass, which SAP takes.
+fn constants<T: Scalar>(settings: (f64, T), distance: T, inverse_mass: T) -> FaceConstants<T> {
+    let (heaviest, dt) = settings;
+    let of_step = (dt * dt).recip() * STIFFNESS_OF_STEP;
+    let per_mass = if of_step.real() < STIFFNESS { of_step } else { T::from(STIFFNESS) };
+    let stiffness = per_mass * heaviest;
+    let deepest = dt * FASTEST;
+    let depth = if -distance.real() < deepest.real() { -distance } else { deepest };
+    FaceConstants { load: stiffness * depth, stiffness, dissipation: T::from(0.0), history: inverse_mass }
+}
+
+/// The inverse effective mass of a contact where its law takes it.
+fn inverse_mass<T: Scalar>(law: &ImpulseLaw<T>, inverse_inertia: &Matrix6<T>, point: &Vector3<T>) -> T {
+    match law.model {
+        ContactModel::Sap => inverse_effective_mass(inverse_inertia, point),
+        _ => T::from(0.0),
+    }
+}
+
+/// The impulse on O about F's origin of one contact with this inverse effective mass, with the velocities of O relative to F before
+/// and after the step.
+fn impulse<T: Scalar>(
+    (law, heaviest): (&ImpulseLaw<T>, f64),
+    Gap { distance, normal: n, point: x }: &Gap<T>,
+    inverse_mass: T,
+    before: &SpatialVelocity<T>,
+    after: &SpatialVelocity<T>,
+) -> SpatialForce<T> {
+    let constants = constants((heaviest, law.dt), *distance, inverse_mass);
+    let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
+    let impulse = law.of_face(before, x, n).impulse(&constants, v_n, v_t.dot(&v_t));
+    let gamma = n * impulse.normal - v_t * impulse.slip;
+    SpatialForce::new(x.cross(&gamma), gamma)
+}
+
+/// Adds the contacts between two rigid bodies, as [`find_contacts`](super::point_contacts::find_contacts) does.
+pub(super) fn rigid_contacts(
+    roles: &Roles<f64>,
+    settings: &DiscreteSettings,
+    inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
+    contacts: &mut PointContacts,
+) -> Option<DiscretePatch> {
+    let before = &roles.v_fo;
+    let found = near_features((roles.o, roles.f), &roles.x_fo, before, settings.dt);
+    if found.is_empty() {
+        return None;
+    }
+    let (lambda, first) = (inverse_inertia(roles), contacts.position.len());
+    let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), model_beside(settings.model));
+    let mut sums = LoadSums::default();
+    for features in &found {
+        let Gap { distance, normal, point } = gap(features, roles.o, roles.f, &roles.x_fo);
+        let inverse_mass = inverse_mass(&law, &lambda, &point);
+        let constants = constants((settings.heaviest, settings.dt), distance, inverse_mass);
+        let of_face = law.of_face(before, &point, &normal);
+        if law.static_friction.is_some() {
+            contacts.friction.resize(contacts.position.len(), 0.0);
+            contacts.friction.push(of_face.friction);
+        }
+        if law.model == ContactModel::Sap {
+            // Those of other models have any.
+            let own = of_face.regularization(&constants);
+            contacts.regularization.resize(contacts.position.len(), own);
+            contacts.regularization.push(own);
+        }
+        if settings.bristles().is_some() {
+            contacts.slip_shift.push(Vector3::zeros());
+        }
+        let load = constants.load.max(0.0);
+        sums.load += load;
+        sums.stiffness += constants.stiffness;
+        sums.force += normal * load;
+        sums.moment += point * load;
+        contacts.position.push(point);
+        contacts.normal.push(normal);
+        contacts.constants.push(constants);
+    }
+    let origin = contacts.position[first];
+    contacts.position[first..].iter_mut().for_each(|x| *x -= origin);
+    let polygons = contacts.polygons.len();
+    Some(DiscretePatch {
+        law,
+        contacts: first..contacts.position.len(),
+        polygons: polygons..polygons,
+        x_wf: roles.x_wf,
+        origin,
+        a_is_o: roles.a_is_o,
+        inverse_inertia: lambda,
+        deflection_rate: None,
+        aligned: false,
+        is_rigid: true,
+        sums,
+    })
+}
+
+/// The impulse on O about F's origin in F by a contact model, in scalars of any kind, as
+/// [`discrete_impulse`](super::point_contacts::discrete_impulse) has it.
+pub(crate) fn rigid_impulse<T: Scalar>(
+    roles: &Roles<T>,
+    settings: &DiscreteSettings<T>,
+    model: ContactModel,
+    inverse_inertia: &Matrix6<T>,
+    before: &SpatialVelocity<T>,
+    after: &SpatialVelocity<T>,
+) -> SpatialForce<T> {
+    let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), model);
+    let (o, f) = (roles.o.real(), roles.f.real());
+    let found = near_features((&o, &f), &roles.x_fo.real(), &before.real(), settings.dt.real());
+    found.iter().fold(SpatialForce::zero(), |sum, features| {
+        let gap = gap(features, roles.o, roles.f, &roles.x_fo);
+        let inverse_mass = inverse_mass(&law, inverse_inertia, &gap.point);
+        sum + impulse((&law, settings.heaviest), &gap, inverse_mass, before, after)
+    })
+}
+
+/// Directions of what one contact depends on: O's turn about F's origin and its shift, the velocity before the step, the
+/// coefficients of static and of dynamic friction, and the inverse effective mass.
+const DIRECTIONS: usize = 15;
+const BEFORE: usize = 6;
+const STATIC: usize = 12;
+const DYNAMIC: usize = 13;
+const INVERSE_MASS: usize = 14;
+
+type Dual = DualArray<DIRECTIONS>;
+
+impl DiscretePatch {
+    /// Gives contacts of rigid bodies the law of SAP, which is convex, if theirs is not; returns whether it was not.
+    pub fn make_convex(&mut self, contacts: &mut PointContacts) -> bool {
+        if !self.is_rigid || self.law.model.is_convex() {
+            return false;
+        }
+        self.law.model = ContactModel::Sap;
+        for i in self.contacts.clone() {
+            let place = contacts.position[i] + self.origin;
+            contacts.constants[i].history = inverse_effective_mass(&self.inverse_inertia, &place);
+            let own = self.law_of(contacts, i).regularization(&contacts.constants[i]);
+            if contacts.regularization.len() <= i {
+                contacts.regularization.resize(i + 1, own);
+            }
+            contacts.regularization[i] = own;
+        }
+        true
+    }
+}
+
+impl PairImpulse<'_> {
+    /// The contacts of rigid bodies.
+    fn features(&self) -> Vec<FeaturePair> {
+        let Roles { o, f, x_fo, .. } = self.roles;
+        near_features((o, f), x_fo, self.before, self.settings.dt)
+    }
+
+    /// The derivatives of the impulse between rigid bodies; those with respect to the moduli are 0.
+    pub(super) fn rigid_jacobian(&self) -> LocalImpulseJacobian {
+        let Self { roles, settings, patch, before, after, .. } = *self;
+        let variables =
+            |v: &Vector3<f64>, first: usize| Vector3::from_fn(|k, _| Dual::variable(v[k], first + k));
+        let zero = Vector3::zeros();
+        let (turn, shift) = (variables(&zero, 0), variables(&zero, 3));
+        let x_fo = RigidTransform::<Dual>::lift(&roles.x_fo);
+        let x_fo = RigidTransform { translation: x_fo.translation + turn.cross(&x_fo.translation), ..x_fo };
+        let x_fo = x_fo.moved(&turn, &shift);
+        let before = SpatialVelocity::new(
+            variables(&before.rotational, BEFORE),
+            variables(&before.translational, BEFORE + 3),
+        );
+        let after = SpatialVelocity::lift(after);
+        let (static_friction, friction) = TractionLaw::new(roles, settings.contact).friction();
+        let law = ImpulseLaw {
+            friction: Dual::variable(friction, DYNAMIC),
+            static_friction: Some(Dual::variable(static_friction, STATIC)),
+            ..patch.law.lift()
+        };
+        let (o, f) = (Collider::lift(roles.o), Collider::lift(roles.f));
+        let lambda = patch.inverse_inertia;
+        let lifted = lambda.map(Dual::from);
+        let mut jacobian = LocalImpulseJacobian::zero();
+        for features in self.features() {
+            let gap = gap(&features, &o, &f, &x_fo);
+            let mut inverse_mass = inverse_mass(&law, &lifted, &gap.point);
+            inverse_mass.eps[INVERSE_MASS] = 1.0;
+            let wrench = impulse((&law, settings.heaviest), &gap, inverse_mass, &before, &after);
+            let (torque, force) = (wrench.rotational, wrench.translational);
+            let rows = [torque.x, torque.y, torque.z, force.x, force.y, force.z];
+            let by = |direction: usize| Vector6::from_fn(|row, _| rows[row].eps[direction]);
+            jacobian.by_parameters.static_friction += by(STATIC);
+            jacobian.by_parameters.dynamic_friction += by(DYNAMIC);
+            for (row, number) in rows.iter().enumerate() {
+                for k in 0..6 {
+                    jacobian.by_geometry[row][k] += number.eps[k];
+                    jacobian.by_velocity_before[(row, k)] += number.eps[BEFORE + k];
+                }
+            }
+            if law.model == ContactModel::Sap {
+                let point = gap.point.map(|x| x.re);
+                let (_, by_lambda) = inverse_effective_mass_slopes(&lambda, &point, inverse_mass.re);
+                for (row, number) in jacobian.by_inverse_inertia.iter_mut().zip(&rows) {
+                    row.add(&by_lambda, number.eps[INVERSE_MASS]);
+                }
+            }
+        }
+        jacobian
+    }
+
+    /// Adds the derivatives of a number with respect to the shapes of rigid bodies, given those with respect to the impulse on O
+    /// about F's origin, in F.
+    pub(super) fn rigid_shape_vjp(&self, by_impulse: &SpatialForce, terms: &mut ShapeTerms) {
+        type Chunk = DualArray<CHUNK>;
+        let Self { roles, settings, patch, before, after, .. } = *self;
+        terms.a_is_o = roles.a_is_o;
+        let (law, x_fo) = (patch.law.lift::<Chunk>(), RigidTransform::lift(&roles.x_fo));
+        let (before, after) = (SpatialVelocity::lift(before), SpatialVelocity::lift(after));
+        let lambda = patch.inverse_inertia.map(Chunk::from);
+        let (torque, force) = (lift_vector(&by_impulse.rotational), lift_vector(&by_impulse.translational));
+        let along = |features: &FeaturePair, o: &Collider<Chunk>, f: &Collider<Chunk>| {
+            let gap = gap(features, o, f, &x_fo);
+            let inverse_mass = inverse_mass(&law, &lambda, &gap.point);
+            let wrench = impulse((&law, settings.heaviest), &gap, inverse_mass, &before, &after);
+            wrench.rotational.dot(&torque) + wrench.translational.dot(&force)
+        };
+        let found = self.features();
+        for side in 0..2 {
+            let collider = [roles.o, roles.f][side];
+            let ContactGeometry::Rigid(surface) = &*collider.geometry else { continue };
+            let shape = &surface.mesh().vertices;
+            let mut add = |vertex: usize, position: Vector3<f64>| {
+                let of_side = if side == 0 { &mut terms.o } else { &mut terms.f };
+                of_side.vertices.push(VertexTerm { vertex: vertex as u32, position, extent: 0.0 });
+            };
+            let with = |vertices: Vec<Vector3<Chunk>>| {
+                let mut both = [Collider::lift(roles.o), Collider::lift(roles.f)];
+                both[side].vertices = Some(vertices.into());
+                both
+            };
+            for features in &found {
+                let vertices = features.vertices_of(side);
+                // Two vertices of three coordinates fit into a chunk.
+                for chunk in vertices.chunks(CHUNK / 3) {
+                    let mut moved: Vec<_> = shape.iter().map(lift_vector::<Chunk>).collect();
+                    for (k, &vertex) in chunk.iter().enumerate() {
+                        for axis in 0..3 {
+                            moved[vertex][axis].eps[3 * k + axis] = 1.0;
+                        }
+                    }
+                    let [o, f] = with(moved);
+                    let by = along(features, &o, &f).eps;
+                    for (k, &vertex) in chunk.iter().enumerate() {
+                        add(vertex, Vector3::new(by[3 * k], by[3 * k + 1], by[3 * k + 2]));
+                    }
+                }
+                if vertices.is_empty() {
+                    // The size is that of the enlargement that comes nearest to the vertices.
+                    let grown = Chunk::variable(1.0, 0);
+                    let [o, f] = with(shape.iter().map(|v| lift_vector::<Chunk>(v) * grown).collect());
+                    let by_size = along(features, &o, &f).eps[0];
+                    let square: f64 = shape.iter().map(Vector3::norm_squared).sum();
+                    shape.iter().enumerate().for_each(|(vertex, v)| add(vertex, v * (by_size / square)));
+                }
+            }
+        }
+    }
+}
