@@ -1,0 +1,206 @@
+//! From triangles as files list them to a closed surface that faces outward.
+
+use std::collections::{HashMap, HashSet};
+
+use nalgebra::Vector3;
+
+use super::error::MeshError;
+use super::mesh::{SurfaceMesh, drop_unused_vertices};
+use super::validate::is_degenerate_triangle;
+
+/// What tells places from others: the bits of the coordinates, with −0 as 0.
+pub(super) fn place(vertex: &Vector3<f64>) -> [u64; 3] {
+    [vertex.x, vertex.y, vertex.z].map(|x| (x + 0.0).to_bits())
+}
+
+/// Has elements that have corners at one place share the first vertex there.
+pub(super) fn share_vertices<const N: usize>(vertices: &[Vector3<f64>], elements: &mut [[u32; N]]) {
+    let mut first = HashMap::with_capacity(vertices.len());
+    for vertex in elements.iter_mut().flatten() {
+        *vertex = *first.entry(place(&vertices[*vertex as usize])).or_insert(*vertex);
+    }
+}
+
+/// The surface that triangles are meant to be, and what was done for it that may not be meant.
+///
+/// A surface that is closed is kept as it is, but for parts that face inward, which are turned. Else vertices at
+/// the same place become one, triangles that come twice are left out, and those without area too, or the edge that
+/// crosses them is turned; and triangles that are turned otherwise than their neighbours are turned. What is still
+/// not closed then is left so. All indices must be in range.
+pub(super) fn mended(mut mesh: SurfaceMesh) -> (SurfaceMesh, Vec<String>) {
+    let is_closed = |mesh: &SurfaceMesh| matches!(mesh.validate(), Ok(()) | Err(MeshError::Inward { .. }));
+    let mut turned = vec![false; mesh.triangles.len()];
+    if !is_closed(&mesh) {
+        share_vertices(&mesh.vertices, &mut mesh.triangles);
+        mesh.triangles = without_repetitions(&mesh.triangles);
+        let mut flat = mesh.clone();
+        mesh.triangles.retain(|corners| !is_degenerate_triangle(corners.map(|v| flat.vertices[v as usize])));
+        turned = make_consistent(&mut mesh);
+        if mesh.triangles.len() < flat.triangles.len() && !is_closed(&mesh) {
+            let turned_too = make_consistent(&mut flat);
+            turn_edges_of_flat(&mut flat);
+            if is_closed(&flat) {
+                (mesh, turned) = (flat, turned_too);
+            }
+        }
+    }
+    turn_outward(&mut mesh, &mut turned);
+    mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
+    let (count, all) = (turned.iter().filter(|&&turned| turned).count(), turned.len());
+    let note = || format!("{count} of {all} triangles faced inward and are turned round, to face outward");
+    (mesh, (count > 0).then(note).into_iter().collect())
+}
+
+/// The triangles of three corners, each once. Two that face each other close nothing; where all do, as in files that
+/// are drawn from both sides, one of each is kept.
+fn without_repetitions(triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let key = |[a, b, c]: [u32; 3]| {
+        let mut sorted = [a, b, c];
+        sorted.sort_unstable();
+        (sorted, sorted == [a, b, c] || sorted == [b, c, a] || sorted == [c, a, b])
+    };
+    let good = || triangles.iter().filter(|[a, b, c]| a != b && b != c && c != a);
+    let ways: HashSet<_> = good().map(|&corners| key(corners)).collect();
+    let faces_none = |&&corners: &&[u32; 3]| !ways.contains(&(key(corners).0, !key(corners).1));
+    let keep_one = !good().any(|corners| faces_none(&corners));
+    let mut seen = HashSet::new();
+    good().filter(|t| keep_one || faces_none(t)).filter(|&&t| seen.insert(key(t).0)).copied().collect()
+}
+
+/// For each part of a surface that hangs together by edges of two triangles, the triangles, and whether each is turned
+/// otherwise than the first.
+fn parts(triangles: &[[u32; 3]]) -> Vec<Vec<(usize, bool)>> {
+    let mut edges = Vec::with_capacity(3 * triangles.len());
+    for (t, &[a, b, c]) in triangles.iter().enumerate() {
+        edges.extend([(a, b), (b, c), (c, a)].map(|(p, q)| (p.min(q), p.max(q), t, p < q)));
+    }
+    edges.sort_unstable();
+    let mut neighbours = vec![Vec::new(); triangles.len()];
+    for run in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        if let [a, b] = run {
+            neighbours[a.2].push((b.2, a.3 == b.3));
+            neighbours[b.2].push((a.2, a.3 == b.3));
+        }
+    }
+    let mut seen = vec![false; triangles.len()];
+    let mut parts = Vec::new();
+    for first in 0..triangles.len() {
+        if std::mem::replace(&mut seen[first], true) {
+            continue;
+        }
+        let mut part = vec![(first, false)];
+        let mut next = 0;
+        while let Some(&(triangle, is_turned)) = part.get(next) {
+            for &(neighbour, differs) in &neighbours[triangle] {
+                if !std::mem::replace(&mut seen[neighbour], true) {
+                    part.push((neighbour, is_turned != differs));
+                }
+            }
+            next += 1;
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+/// Turns triangles as the most of their part are, and gives each part vertices of its own; tells which were turned.
+fn make_consistent(mesh: &mut SurfaceMesh) -> Vec<bool> {
+    let mut turned = vec![false; mesh.triangles.len()];
+    let mut owner = vec![None; mesh.vertices.len()];
+    for (index, part) in parts(&mesh.triangles).into_iter().enumerate() {
+        let most = 2 * part.iter().filter(|(_, is_turned)| *is_turned).count() > part.len();
+        let mut own = HashMap::new();
+        for (triangle, is_turned) in part {
+            let corners = &mut mesh.triangles[triangle];
+            if is_turned != most {
+                turned[triangle] = true;
+                corners.swap(1, 2);
+            }
+            for corner in corners {
+                let vertex = *corner as usize;
+                if *owner[vertex].get_or_insert(index) != index {
+                    *corner = *own.entry(vertex).or_insert_with(|| {
+                        mesh.vertices.push(mesh.vertices[vertex]);
+                        (mesh.vertices.len() - 1) as u32
+                    });
+                }
+            }
+        }
+    }
+    turned
+}
+
+/// Turns the longest edge of each triangle without area, so that both triangles there have one.
+fn turn_edges_of_flat(mesh: &mut SurfaceMesh) {
+    let corners_from = |[a, b, c]: [u32; 3], from: u32| match from {
+        _ if from == a => [a, b, c],
+        _ if from == b => [b, c, a],
+        _ => [c, a, b],
+    };
+    let mut edges = HashMap::new();
+    for (t, &[a, b, c]) in mesh.triangles.iter().enumerate() {
+        edges.extend([(a, b), (b, c), (c, a)].map(|edge| (edge, t)));
+    }
+    let mut flat: Vec<usize> =
+        (0..mesh.triangles.len()).filter(|&t| is_degenerate_triangle(mesh.corners(t))).collect();
+    for _ in 0..8 * flat.len() {
+        let Some(t) = flat.pop() else { break };
+        let [a, b, c] = mesh.triangles[t];
+        let length = |p: u32, q: u32| (mesh.vertices[p as usize] - mesh.vertices[q as usize]).norm();
+        let edges_of_it = [[a, b, c], [b, c, a], [c, a, b]];
+        let longest =
+            edges_of_it.into_iter().max_by(|x, y| length(x[0], x[1]).total_cmp(&length(y[0], y[1])));
+        let [u, v, w] = longest.unwrap_or([a, b, c]);
+        let Some(&other) = edges.get(&(v, u)) else { continue };
+        let [_, _, x] = corners_from(mesh.triangles[other], v);
+        if x == w {
+            continue;
+        }
+        (mesh.triangles[t], mesh.triangles[other]) = ([w, u, x], [x, v, w]);
+        edges.extend([((w, u), t), ((u, x), t), ((x, w), t)]);
+        edges.extend([((x, v), other), ((v, w), other), ((w, x), other)]);
+        flat.extend([t, other].into_iter().filter(|&t| is_degenerate_triangle(mesh.corners(t))));
+    }
+}
+
+/// Turns the parts that face inward, but for hollows in others.
+fn turn_outward(mesh: &mut SurfaceMesh, turned: &mut [bool]) {
+    let parts: Vec<Vec<usize>> =
+        parts(&mesh.triangles).into_iter().map(|part| part.into_iter().map(|(t, _)| t).collect()).collect();
+    let reference = mesh.vertices.first().copied().unwrap_or_default();
+    let volume = |mesh: &SurfaceMesh, part: &[usize]| -> f64 {
+        let six = part.iter().map(|&t| {
+            let [a, b, c] = mesh.corners(t).map(|corner| corner - reference);
+            a.cross(&b).dot(&c)
+        });
+        six.sum()
+    };
+    let turn = |mesh: &mut SurfaceMesh, turned: &mut [bool], part: &[usize]| {
+        for &t in part {
+            mesh.triangles[t].swap(1, 2);
+            turned[t] = !turned[t];
+        }
+    };
+    if parts.iter().map(|part| volume(mesh, part)).sum::<f64>() < 0.0 {
+        parts.iter().for_each(|part| turn(mesh, turned, part));
+    }
+    let total: f64 = parts.iter().map(|part| volume(mesh, part)).sum();
+    for (i, part) in parts.iter().enumerate() {
+        if parts.len() == 1 || volume(mesh, part) > -1e-12 * total {
+            continue;
+        }
+        let at = mesh.corners(part[0])[0];
+        let others = parts.iter().enumerate().filter(|(j, _)| *j != i).flat_map(|(_, other)| other);
+        let around: f64 = others.map(|&t| solid_angle(mesh.corners(t).map(|corner| corner - at))).sum();
+        if around < std::f64::consts::TAU {
+            turn(mesh, turned, part);
+        }
+    }
+}
+
+/// The solid angle of a triangle seen from the origin, positive from behind (Van Oosterom and Strackee 1983).
+fn solid_angle([a, b, c]: [Vector3<f64>; 3]) -> f64 {
+    let [p, q, r] = [a.norm(), b.norm(), c.norm()];
+    let below = p * q * r + a.dot(&b) * r + b.dot(&c) * p + c.dot(&a) * q;
+    2.0 * a.dot(&b.cross(&c)).atan2(below)
+}
