@@ -61,7 +61,9 @@ fn names_and_trees() {
 #[test]
 fn masses() {
     let point = MassProperties { inertia: Matrix3::zeros(), ..ball() };
-    assert!(matches!(refused(Some(point), good()), ModelError::Composite { joint, .. } if joint == "second"));
+    assert!(
+        matches!(refused(Some(point), good()), ModelError::ZeroInertia { joint, .. } if joint == "second")
+    );
     assert!(matches!(refused(None, good()), ModelError::ZeroInertia { joint, .. } if joint == "second"));
     let negative = MassProperties { mass: -1.0, ..ball() };
     assert_eq!(
