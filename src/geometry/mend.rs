@@ -67,9 +67,50 @@ fn without_repetitions(triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
     good().filter(|t| keep_one || faces_none(t)).filter(|&&t| seen.insert(key(t).0)).copied().collect()
 }
 
-/// For each part of a surface that hangs together by edges of two triangles, the triangles, and whether each is turned
-/// otherwise than the first.
-fn parts(triangles: &[[u32; 3]]) -> Vec<Vec<(usize, bool)>> {
+/// The pairs of triangles at an edge between which a body lies, where bodies touch in the edge; for each triangle whether
+/// it runs along the edge.
+fn around_solids(mesh: &SurfaceMesh, edge: [u32; 2], triangles: &[(usize, bool)]) -> Vec<[(usize, bool); 2]> {
+    let [from, to] = edge.map(|vertex| mesh.vertices[vertex as usize]);
+    let Some(along) = (to - from).try_normalize(0.0) else { return Vec::new() };
+    // Directions off the edge, as angles from the first.
+    let off = |triangle: usize| {
+        let opposite = mesh.triangles[triangle].into_iter().find(|vertex| !edge.contains(vertex));
+        let to = opposite.map_or(from, |vertex| mesh.vertices[vertex as usize]) - from;
+        to - along * along.dot(&to)
+    };
+    let first = off(triangles[0].0);
+    let mut around: Vec<_> = triangles
+        .iter()
+        .map(|&(triangle, forward)| {
+            let here = off(triangle);
+            let angle = along.dot(&first.cross(&here)).atan2(first.dot(&here));
+            // Where bodies touch in a face, one ends before the other begins.
+            ((1e6 * angle.rem_euclid(std::f64::consts::TAU)).round() as u64, !forward, (triangle, forward))
+        })
+        .collect();
+    around.sort_unstable();
+    // A body begins behind a triangle that runs against the edge, for the last of them beyond the first again.
+    let (mut open, mut pairs, mut paired) = (Vec::new(), Vec::new(), vec![false; around.len()]);
+    for k in (0..around.len()).chain(0..around.len()) {
+        let (.., triangle) = around[k];
+        match (triangle.1, paired[k]) {
+            (_, true) => {}
+            (false, false) => open.push(k),
+            (true, false) => {
+                if let Some(behind) = open.pop() {
+                    (paired[behind], paired[k]) = (true, true);
+                    pairs.push([around[behind].2, triangle]);
+                }
+            }
+        }
+    }
+    pairs
+}
+
+/// For each part of a surface that hangs together by its edges, the triangles, and whether each is turned otherwise than
+/// the first.
+fn parts(mesh: &SurfaceMesh) -> Vec<Vec<(usize, bool)>> {
+    let triangles = &mesh.triangles;
     let mut edges = Vec::with_capacity(3 * triangles.len());
     for (t, &[a, b, c]) in triangles.iter().enumerate() {
         edges.extend([(a, b), (b, c), (c, a)].map(|(p, q)| (p.min(q), p.max(q), t, p < q)));
@@ -77,9 +118,16 @@ fn parts(triangles: &[[u32; 3]]) -> Vec<Vec<(usize, bool)>> {
     edges.sort_unstable();
     let mut neighbours = vec![Vec::new(); triangles.len()];
     for run in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        if let [a, b] = run {
-            neighbours[a.2].push((b.2, a.3 == b.3));
-            neighbours[b.2].push((a.2, a.3 == b.3));
+        let pairs = match run {
+            [a, b] => vec![[(a.2, a.3), (b.2, b.3)]],
+            _ => {
+                let around: Vec<_> = run.iter().map(|edge| (edge.2, edge.3)).collect();
+                around_solids(mesh, [run[0].0, run[0].1], &around)
+            }
+        };
+        for [a, b] in pairs {
+            neighbours[a.0].push((b.0, a.1 == b.1));
+            neighbours[b.0].push((a.0, a.1 == b.1));
         }
     }
     let mut seen = vec![false; triangles.len()];
@@ -107,7 +155,7 @@ fn parts(triangles: &[[u32; 3]]) -> Vec<Vec<(usize, bool)>> {
 fn make_consistent(mesh: &mut SurfaceMesh) -> Vec<bool> {
     let mut turned = vec![false; mesh.triangles.len()];
     let mut owner = vec![None; mesh.vertices.len()];
-    for (index, part) in parts(&mesh.triangles).into_iter().enumerate() {
+    for (index, part) in parts(mesh).into_iter().enumerate() {
         let most = 2 * part.iter().filter(|(_, is_turned)| *is_turned).count() > part.len();
         let mut own = HashMap::new();
         for (triangle, is_turned) in part {
@@ -166,7 +214,7 @@ fn turn_edges_of_flat(mesh: &mut SurfaceMesh) {
 /// Turns the parts that face inward, but for hollows in others.
 fn turn_outward(mesh: &mut SurfaceMesh, turned: &mut [bool]) {
     let parts: Vec<Vec<usize>> =
-        parts(&mesh.triangles).into_iter().map(|part| part.into_iter().map(|(t, _)| t).collect()).collect();
+        parts(mesh).into_iter().map(|part| part.into_iter().map(|(t, _)| t).collect()).collect();
     let reference = mesh.vertices.first().copied().unwrap_or_default();
     let volume = |mesh: &SurfaceMesh, part: &[usize]| -> f64 {
         let six = part.iter().map(|&t| {

@@ -22,14 +22,29 @@ pub(crate) fn doubly_counted(mesh: &SurfaceMesh) -> [f64; 2] {
     let mut crossings = vec![Vec::new(); COLUMNS * COLUMNS];
     for t in 0..mesh.triangles.len() {
         let corners = mesh.corners(t);
-        let range = |axis: usize| {
-            let of = |x: f64| (((x - low[axis]) / size[axis]).floor().max(0.0) as usize).min(COLUMNS - 1);
-            let places = corners.map(|corner| corner[axis]);
-            of(places[0].min(places[1]).min(places[2]))..=of(places[0].max(places[1]).max(places[2]))
+        let cell =
+            |x: f64, axis: usize| (((x - low[axis]) / size[axis]).floor().max(0.0) as usize).min(COLUMNS - 1);
+        let cells = |places: &[f64], axis: usize| {
+            let (from, to) =
+                places.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+            cell(from, axis).saturating_sub(1)..=(cell(to, axis) + 1).min(COLUMNS - 1)
         };
-        for i in range(0) {
-            for j in range(1) {
-                let (x, y) = (place(i, 0), place(j, 1));
+        for i in cells(&corners.map(|corner| corner.x), 0) {
+            let x = place(i, 0);
+            // Where the plane at x cuts the edges.
+            let cuts = [(0, 1), (1, 2), (2, 0)]
+                .map(|(p, q)| [corners[p], corners[q]])
+                .into_iter()
+                .filter_map(|[p, q]| {
+                    let part = (x - p.x) / (q.x - p.x);
+                    (0.0..=1.0).contains(&part).then(|| p.y + part * (q.y - p.y))
+                });
+            let cuts: Vec<f64> = cuts.collect();
+            if cuts.is_empty() {
+                continue;
+            }
+            for j in cells(&cuts, 1) {
+                let y = place(j, 1);
                 // Twice the areas that the column divides the triangle into; edges belong to one of their triangles.
                 let part = |p: usize, q: usize| {
                     let [p, q] = [corners[p], corners[q]];

@@ -5,6 +5,7 @@ mod fault;
 mod listed_tetrahedra;
 mod msh;
 mod obj;
+mod ply;
 mod polygon;
 mod stl;
 mod text;
@@ -39,10 +40,10 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
 }
 
 impl SurfaceMesh {
-    /// Reads a closed surface: Wavefront OBJ (`.obj`), STL in text or binary (`.stl`), or the
+    /// Reads a closed surface: Wavefront OBJ (`.obj`), STL (`.stl`) or PLY (`.ply`) in text or binary, or the
     /// boundary of a volume mesh (`.vtk`, `.msh`). Coordinates are taken as metres.
     ///
-    /// Polygons of an OBJ file are split into triangles; vertices that no triangle uses are left out. Of a surface that
+    /// Polygons are split into triangles; vertices that no triangle uses are left out. Of a surface that
     /// is not closed as it is listed, vertices at equal places are merged, and triangles that come twice or have no area
     /// left out. Triangles that face inward are turned, which the log tells.
     ///
@@ -78,12 +79,13 @@ impl SurfaceMesh {
     fn read_listed(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
         let parse = match extension(path).as_str() {
             "obj" => obj::parse,
+            "ply" => ply::parse,
             "stl" => stl::parse,
             _ => {
                 return Err(wrong_extension(
                     path,
                     "surface",
-                    ".obj or .stl (or the boundary of a .vtk or .msh)",
+                    ".obj, .ply or .stl (or the boundary of a .vtk or .msh)",
                 ));
             }
         };
@@ -154,5 +156,7 @@ impl VolumeMesh {
     }
 }
 
+#[cfg(test)]
+mod kinds;
 #[cfg(test)]
 mod tests;

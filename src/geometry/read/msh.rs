@@ -179,7 +179,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<ListedTetrahedra, Fault> {
     let mut listed = Listed::default();
     let mut sections = [false; 2];
     while let Some(section) = words.next() {
-        let Some(name) = section.strip_prefix('$') else {
+        let name = section.strip_prefix('$');
+        let Some(name) = name.filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric())) else {
             return Err(words.fault(section, "expected the start of a section, like $Nodes"));
         };
         let end = format!("$End{name}");

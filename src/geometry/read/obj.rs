@@ -61,15 +61,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
                 let count = mesh.vertices.len();
                 let corners =
                     words.map(|w| vertex_index(w, count, line)).collect::<Result<Vec<u32>, Fault>>()?;
-                if corners.len() < 3 {
-                    let found = format!("a face of {} vertices", corners.len());
-                    return Err(Fault::new(line, found, "a face needs at least three"));
-                }
-                let triangles = triangles_of(&corners, &mesh.vertices).ok_or_else(|| {
-                    let found = format!("a face of {} vertices that is not convex", corners.len());
-                    Fault::new(line, found, "such a face may have at most 1000")
-                })?;
-                mesh.triangles.extend(triangles);
+                mesh.triangles.extend(triangles_of(&corners, &mesh.vertices, line)?);
             }
             _ => {}
         }

@@ -2,13 +2,23 @@
 
 use nalgebra::Vector3;
 
+use super::fault::Fault;
+
 /// The largest number of corners of a polygon that is not convex: the time grows with its cube at worst.
-const MOST_CORNERS: usize = 1000;
+const MOST_CORNERS: usize = 500;
 
 /// The triangles of a polygon: a fan from its first corner where that covers it, else the corners cut off one after
-/// the other (Meisters 1975). Corners at one place may come twice, as where a slit leads to a hole. `None` for too
-/// many corners.
-pub(super) fn triangles_of(corners: &[u32], vertices: &[Vector3<f64>]) -> Option<Vec<[u32; 3]>> {
+/// the other (Meisters 1975). Corners at one place may come twice, as where a slit leads to a hole. Faults are at a
+/// line.
+pub(super) fn triangles_of(
+    corners: &[u32],
+    vertices: &[Vector3<f64>],
+    line: impl Into<Option<usize>>,
+) -> Result<Vec<[u32; 3]>, Fault> {
+    if corners.len() < 3 {
+        let found = format!("a face of {} vertices", corners.len());
+        return Err(Fault::new(line, found, "a face needs at least three"));
+    }
     let at = |corner: u32| vertices[corner as usize];
     let fan = |corners: &[u32]| -> Vec<[u32; 3]> {
         corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]).collect()
@@ -18,10 +28,11 @@ pub(super) fn triangles_of(corners: &[u32], vertices: &[Vector3<f64>]) -> Option
     let normal: Vector3<f64> = all.iter().map(|&triangle| area(triangle)).sum();
     let is_ahead = |triangle: [u32; 3]| area(triangle).dot(&normal) > 0.0;
     if all.len() < 2 || all.iter().all(|&triangle| is_ahead(triangle)) {
-        return Some(all);
+        return Ok(all);
     }
     if corners.len() > MOST_CORNERS {
-        return None;
+        let found = format!("a face of {} vertices that is not convex", corners.len());
+        return Err(Fault::new(line, found, format!("such a face may have at most {MOST_CORNERS}")));
     }
     let mut left = corners.to_vec();
     let mut triangles = Vec::new();
@@ -42,5 +53,5 @@ pub(super) fn triangles_of(corners: &[u32], vertices: &[Vector3<f64>]) -> Option
         left.remove(i);
     }
     triangles.extend(fan(&left));
-    Some(triangles)
+    Ok(triangles)
 }

@@ -32,7 +32,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
         return Ok(facets.mesh);
     }
     let (Some(count), Some(announced)) = (count, announced.filter(|&length| length <= bytes.len())) else {
-        let found = format!("{} bytes, which do not begin with `solid`", bytes.len());
+        let found = format!("{} bytes that are no text with `solid` and `facet`", bytes.len());
         let expected = match announced {
             Some(length) => format!("a binary file with this header has {length}"),
             None => format!("a binary file has at least {BINARY_HEADER}"),

@@ -59,15 +59,6 @@ impl<'a> Words<'a> {
         line
     }
 
-    /// Leaves out what is left of the current line and a number of lines after it.
-    pub fn skip_lines(&mut self, count: u64) {
-        let mut left = count.saturating_add(1);
-        while left > 0 && self.at < self.bytes.len() {
-            self.rest_of_line();
-            left -= 1;
-        }
-    }
-
     /// Leaves out everything up to the next blank line.
     pub fn skip_to_blank_line(&mut self) {
         self.rest_of_line();
@@ -156,7 +147,7 @@ impl<'a> Words<'a> {
             return self.number(expected);
         }
         let number = u64::from_le_bytes(self.raw(size, expected)?);
-        if number >> (8 * size - 1) != 0 {
+        if size >= 4 && number >> (8 * size - 1) != 0 {
             return Err(self.fault("a negative number", format!("expected {expected}")));
         }
         Ok(number)
@@ -169,6 +160,25 @@ impl<'a> Words<'a> {
                 Numbers::Text => self.expect("a number").map(drop)?,
                 _ => self.raw(size, "a number").map(drop)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Leaves out strings as VTK writes them: a line each, or in binary each after its length, of 1, 2, 4 or 8 bytes by
+    /// its highest two bits.
+    pub fn skip_strings(&mut self, count: u64) -> Result<(), Fault> {
+        if self.numbers == Numbers::Text {
+            self.rest_of_line();
+        }
+        for _ in 0..count {
+            let Some(first) = self.rest().first() else { break };
+            if self.numbers == Numbers::Text {
+                self.rest_of_line();
+                continue;
+            }
+            let size = 8 >> (first >> 6);
+            let length = u64::from_le_bytes(self.raw(size, "a string")?) & (u64::MAX >> (66 - 8 * size));
+            self.at += self.rest().len().min(length as usize);
         }
         Ok(())
     }

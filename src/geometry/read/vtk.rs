@@ -81,13 +81,10 @@ fn skip_field(words: &mut Words) -> Result<(), Fault> {
         let count = components.saturating_mul(words.number("the number of tuples")?);
         let of_strings = words.clone().next_if("string");
         let size = size_of(words)?;
-        if of_strings && words.numbers != Numbers::Text {
-            return Err(words.fault("string", "arrays of strings are read in text files alone"));
-        } else if of_strings {
-            // One on each line.
-            words.skip_lines(count);
+        words.begin_numbers();
+        if of_strings {
+            words.skip_strings(count)?;
         } else {
-            words.begin_numbers();
             words.skip_numbers(count, size)?;
         }
         if words.next_if("METADATA") {

@@ -54,7 +54,7 @@ pub(in crate::io) fn surface_mesh(
     from_surface(mesh, t.extent.as_ref(), rigid, table)
 }
 
-/// A mesh in a file: a surface (.obj, .stl) or a volume (.vtk, .msh). What there is to tell of it goes to `notes`.
+/// A mesh in a file: a surface (.obj, .ply, .stl) or a volume (.vtk, .msh). What there is to tell of it goes to `notes`.
 pub(in crate::io) fn mesh_file(
     t: &MeshTable,
     rigid: bool,
@@ -159,12 +159,12 @@ fn read_mesh(file: &Path, notes: &Notes, field: &FieldPath) -> Result<MeshFile, 
 fn check_ending(file: &Path, field: &FieldPath) -> Result<bool, Problem> {
     let ending = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
     match ending.as_str() {
-        "obj" | "stl" => Ok(false),
+        "obj" | "ply" | "stl" => Ok(false),
         "vtk" | "msh" => Ok(true),
         _ => Err(Problem::new(
             field.clone(),
             format_args!(
-                "found `{}`; a mesh file ends in .obj or .stl (surface) or .vtk or .msh (volume)",
+                "found `{}`; a mesh file ends in .obj, .ply or .stl (surface) or .vtk or .msh (volume)",
                 file.display()
             ),
         )),

@@ -276,24 +276,16 @@ fn read_mimic(element: &Element) -> Result<Mimic, String> {
 fn read_limit(element: &Element, version: Version) -> Result<Option<Limit>, String> {
     let or = |name, default| Ok::<f64, String>(number(element, name)?.unwrap_or(default));
     // A negative one is none, as in SDF files.
-    let most = |name, default| or(name, default).map(|x| if x < 0.0 { f64::INFINITY } else { x });
+    let velocity = or("velocity", f64::INFINITY)?;
+    let velocity = if velocity < 0.0 { f64::INFINITY } else { velocity };
     // From version 1.2 on what is left out is no limit.
     if version >= (1, 2) {
         let infinite = f64::INFINITY;
         let (lower, upper) = (or("lower", -infinite)?, or("upper", infinite)?);
-        return Ok(Some(Limit {
-            lower,
-            upper,
-            effort: most("effort", infinite)?,
-            velocity: most("velocity", infinite)?,
-        }));
+        return Ok(Some(Limit { lower, upper, effort: or("effort", infinite)?, velocity }));
     }
-    let limit = Limit {
-        lower: or("lower", 0.0)?,
-        upper: or("upper", 0.0)?,
-        effort: most("effort", 0.0)?,
-        velocity: most("velocity", f64::INFINITY)?,
-    };
+    let limit =
+        Limit { lower: or("lower", 0.0)?, upper: or("upper", 0.0)?, effort: or("effort", 0.0)?, velocity };
     let is_zero = [limit.lower, limit.upper, limit.effort, or("velocity", 0.0)?] == [0.0; 4];
     Ok((!is_zero).then_some(limit))
 }

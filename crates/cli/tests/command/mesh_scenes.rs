@@ -196,7 +196,7 @@ fn a_surface_that_cannot_be_filled_is_refused() {
     assert!(
         refusal(&scene_in(&folder, "{ mesh = { file = \"none.obj\" } }", true, 0.0)).contains("none.obj")
     );
-    assert!(refusal(&scene_in(&folder, "{ mesh = { file = \"u.ply\" } }", true, 0.0)).contains(".msh"));
+    assert!(refusal(&scene_in(&folder, "{ mesh = { file = \"u.dae\" } }", true, 0.0)).contains(".msh"));
 }
 
 /// A plate of one layer of cubes, six tetrahedra each: every vertex lies on the boundary.
