@@ -61,8 +61,10 @@ impl<'a> Words<'a> {
 
     /// Leaves out everything up to the next blank line.
     pub fn skip_to_blank_line(&mut self) {
+        let line = self.line;
         self.rest_of_line();
         while !self.rest_of_line().trim().is_empty() && !self.rest().is_empty() {}
+        self.line = line;
     }
 
     /// Leaves out everything up to a word and the word itself, or everything where it does not come.

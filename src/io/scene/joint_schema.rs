@@ -213,7 +213,7 @@ pub(in crate::io) struct RobotTable {
     #[cfg_attr(test, schemars(extend("x-unit" = "N m or N", "x-default" = "that of the file")))]
     pub joint_friction: Option<f64>,
     /// The material of each link that can touch other bodies, by the link's name in its file: the
-    /// name of a material, or `rigid`. Without it, that of its file.
+    /// name of a material, `rigid`, or `none` for a link that touches nothing. Without it, that of its file.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
     /// What links collide with where their file has a mesh: `mesh`, or `convex`, which is the convex hull of its
@@ -295,8 +295,9 @@ impl<'de> Deserialize<'de> for CollisionTable {
     }
 }
 
-/// The value that stands for a rigid link instead of a material's name.
+/// The values that stand for a rigid link, and for one that touches nothing, instead of a material's name.
 pub(in crate::io) const RIGID: &str = "rigid";
+pub(in crate::io) const NONE: &str = "none";
 
 fn yes() -> bool {
     true

@@ -16,7 +16,7 @@ use crate::io::scene::geometry_tables::{
     overlap_warning, primitive, zero_gradient_warning,
 };
 use crate::io::scene::joint_schema::{
-    BaseTable, CollisionKind, CollisionTable, Coordinates, RIGID, RobotTable,
+    BaseTable, CollisionKind, CollisionTable, Coordinates, NONE, RIGID, RobotTable,
 };
 use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use crate::io::scene::mesh_tables::link_mesh;
@@ -209,7 +209,8 @@ fn geometries(
     for shape in &robot.collisions {
         let Some(body) = robot.bodies.iter().position(|b| b.name == shape.body) else { continue };
         let (material, field) = match named.get(shape.body.as_str()) {
-            Some(material) => (*material, table.key("materials").key(&shape.body)),
+            Some(None) => continue,
+            Some(Some(material)) => (*material, table.key("materials").key(&shape.body)),
             None => match file_material(&t.prefix, shape, context, &table.key("urdf"))? {
                 Some(material) => (material, table.key("urdf")),
                 None => {
@@ -246,13 +247,13 @@ enum ContactMaterial {
     Compliant(Option<usize>),
 }
 
-/// The materials that the scene gives links.
+/// The materials that the scene gives links; none for those that touch nothing.
 fn named_materials<'t>(
     t: &'t RobotTable,
     robot: &RobotDescription,
     context: &GeometryContext,
     table: &FieldPath,
-) -> Result<BTreeMap<&'t str, ContactMaterial>, Problem> {
+) -> Result<BTreeMap<&'t str, Option<ContactMaterial>>, Problem> {
     let check_link = |link: &str, field: &FieldPath| {
         if robot.bodies.iter().any(|b| b.name == link) {
             return Ok(());
@@ -269,11 +270,13 @@ fn named_materials<'t>(
         let field = table.key("materials").key(link);
         check_link(link, &field)?;
         let found = if material == RIGID {
-            ContactMaterial::Rigid(None)
+            Some(ContactMaterial::Rigid(None))
+        } else if material == NONE {
+            None
         } else {
             let index = find_material(material, context, &field)?;
             check_compliant(index, context, &field)?;
-            ContactMaterial::Compliant(Some(index))
+            Some(ContactMaterial::Compliant(Some(index)))
         };
         if !robot.collisions.iter().any(|c| c.body == *link) {
             let mut known: Vec<&str> = robot.collisions.iter().map(|c| c.body.as_str()).collect();
