@@ -107,39 +107,45 @@ fn around_solids(mesh: &SurfaceMesh, edge: [u32; 2], triangles: &[(usize, bool)]
     pairs
 }
 
-/// For each part of a surface that hangs together by its edges, the triangles, and whether each is turned otherwise than
-/// the first.
-fn parts(mesh: &SurfaceMesh) -> Vec<Vec<(usize, bool)>> {
-    let triangles = &mesh.triangles;
-    let mut edges = Vec::with_capacity(3 * triangles.len());
-    for (t, &[a, b, c]) in triangles.iter().enumerate() {
-        edges.extend([(a, b), (b, c), (c, a)].map(|(p, q)| (p.min(q), p.max(q), t, p < q)));
+/// A neighbour of a triangle: which, whether it is turned otherwise, and the edge between them.
+type Neighbour = (usize, bool, [u32; 2]);
+
+/// The neighbours of each triangle over its edges.
+fn neighbours(mesh: &SurfaceMesh) -> Vec<Vec<Neighbour>> {
+    let mut edges = Vec::with_capacity(3 * mesh.triangles.len());
+    for (t, &[a, b, c]) in mesh.triangles.iter().enumerate() {
+        edges.extend([(a, b), (b, c), (c, a)].map(|(p, q)| ([p.min(q), p.max(q)], t, p < q)));
     }
     edges.sort_unstable();
-    let mut neighbours = vec![Vec::new(); triangles.len()];
-    for run in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let pairs = match run {
-            [a, b] => vec![[(a.2, a.3), (b.2, b.3)]],
-            _ => {
-                let around: Vec<_> = run.iter().map(|edge| (edge.2, edge.3)).collect();
-                around_solids(mesh, [run[0].0, run[0].1], &around)
-            }
+    let mut neighbours = vec![Vec::new(); mesh.triangles.len()];
+    for run in edges.chunk_by(|a, b| a.0 == b.0) {
+        let edge = run[0].0;
+        let around: Vec<_> = run.iter().map(|&(_, triangle, forward)| (triangle, forward)).collect();
+        let pairs = match around[..] {
+            [a, b] => vec![[a, b]],
+            _ => around_solids(mesh, edge, &around),
         };
         for [a, b] in pairs {
-            neighbours[a.0].push((b.0, a.1 == b.1));
-            neighbours[b.0].push((a.0, a.1 == b.1));
+            neighbours[a.0].push((b.0, a.1 == b.1, edge));
+            neighbours[b.0].push((a.0, a.1 == b.1, edge));
         }
     }
-    let mut seen = vec![false; triangles.len()];
+    neighbours
+}
+
+/// For each part of a surface that hangs together by its edges, the triangles, and whether each is turned otherwise than
+/// the first.
+fn parts(neighbours: &[Vec<Neighbour>]) -> Vec<Vec<(usize, bool)>> {
+    let mut seen = vec![false; neighbours.len()];
     let mut parts = Vec::new();
-    for first in 0..triangles.len() {
+    for first in 0..neighbours.len() {
         if std::mem::replace(&mut seen[first], true) {
             continue;
         }
         let mut part = vec![(first, false)];
         let mut next = 0;
         while let Some(&(triangle, is_turned)) = part.get(next) {
-            for &(neighbour, differs) in &neighbours[triangle] {
+            for &(neighbour, differs, _) in &neighbours[triangle] {
                 if !std::mem::replace(&mut seen[neighbour], true) {
                     part.push((neighbour, is_turned != differs));
                 }
@@ -151,27 +157,35 @@ fn parts(mesh: &SurfaceMesh) -> Vec<Vec<(usize, bool)>> {
     parts
 }
 
-/// Turns triangles as the most of their part are, and gives each part vertices of its own; tells which were turned.
+/// Turns triangles as the most of their part are, and gives triangles around a vertex that hang together there a vertex
+/// of their own; tells which were turned.
 fn make_consistent(mesh: &mut SurfaceMesh) -> Vec<bool> {
+    let neighbours = neighbours(mesh);
     let mut turned = vec![false; mesh.triangles.len()];
-    let mut owner = vec![None; mesh.vertices.len()];
-    for (index, part) in parts(mesh).into_iter().enumerate() {
+    for part in parts(&neighbours) {
         let most = 2 * part.iter().filter(|(_, is_turned)| *is_turned).count() > part.len();
-        let mut own = HashMap::new();
-        for (triangle, is_turned) in part {
-            let corners = &mut mesh.triangles[triangle];
-            if is_turned != most {
-                turned[triangle] = true;
-                corners.swap(1, 2);
-            }
-            for corner in corners {
-                let vertex = *corner as usize;
-                if *owner[vertex].get_or_insert(index) != index {
-                    *corner = *own.entry(vertex).or_insert_with(|| {
-                        mesh.vertices.push(mesh.vertices[vertex]);
-                        (mesh.vertices.len() - 1) as u32
-                    });
-                }
+        for (triangle, _) in part.into_iter().filter(|(_, is_turned)| *is_turned != most) {
+            turned[triangle] = true;
+            mesh.triangles[triangle].swap(1, 2);
+        }
+    }
+    let listed = mesh.triangles.clone();
+    let mut seen = vec![[false; 3]; listed.len()];
+    let mut used = vec![false; mesh.vertices.len()];
+    for (first, k) in (0..listed.len()).flat_map(|t| (0..3).map(move |k| (t, k))) {
+        let vertex = listed[first][k];
+        let mut own = vertex;
+        if !seen[first][k] && std::mem::replace(&mut used[vertex as usize], true) {
+            own = mesh.vertices.len() as u32;
+            mesh.vertices.push(mesh.vertices[vertex as usize]);
+        }
+        let mut around = vec![first];
+        while let Some(triangle) = around.pop() {
+            let Some(k) = listed[triangle].iter().position(|&corner| corner == vertex) else { continue };
+            if !std::mem::replace(&mut seen[triangle][k], true) {
+                mesh.triangles[triangle][k] = own;
+                let there = neighbours[triangle].iter().filter(|(.., edge)| edge.contains(&vertex));
+                around.extend(there.map(|&(neighbour, ..)| neighbour));
             }
         }
     }
@@ -214,7 +228,7 @@ fn turn_edges_of_flat(mesh: &mut SurfaceMesh) {
 /// Turns the parts that face inward, but for hollows in others.
 fn turn_outward(mesh: &mut SurfaceMesh, turned: &mut [bool]) {
     let parts: Vec<Vec<usize>> =
-        parts(mesh).into_iter().map(|part| part.into_iter().map(|(t, _)| t).collect()).collect();
+        parts(&neighbours(mesh)).into_iter().map(|part| part.into_iter().map(|(t, _)| t).collect()).collect();
     let reference = mesh.vertices.first().copied().unwrap_or_default();
     let volume = |mesh: &SurfaceMesh, part: &[usize]| -> f64 {
         let six = part.iter().map(|&t| {

@@ -140,6 +140,37 @@ fn bodies_that_touch_are_told_apart() {
     }
 }
 
+#[test]
+fn a_body_may_touch_itself() {
+    // A frame of four bars around a hole, with two bricks in corners of the hole that meet in an edge.
+    let bars = [[0.0, 0.0, 4.0, 1.0], [0.0, 3.0, 4.0, 4.0], [0.0, 1.0, 1.0, 3.0], [3.0, 1.0, 4.0, 3.0]];
+    let inner = [[1.0, 1.0, 2.0, 2.0], [2.0, 2.0, 3.0, 3.0]];
+    let filled = |x: f64, y: f64| {
+        let within = |[a, b, c, d]: &[f64; 4]| (*a..*c).contains(&x) && (*b..*d).contains(&y);
+        bars.iter().chain(&inner).any(within)
+    };
+    let mut sides = Vec::new();
+    for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (f64::from(i), f64::from(j)))) {
+        if !filled(i, j) {
+            continue;
+        }
+        let at = |x: f64, y: f64, z: f64| [i + x, j + y, z];
+        sides.push([at(0.0, 0.0, 0.0), at(0.0, 1.0, 0.0), at(1.0, 1.0, 0.0), at(1.0, 0.0, 0.0)]);
+        sides.push([at(0.0, 0.0, 1.0), at(1.0, 0.0, 1.0), at(1.0, 1.0, 1.0), at(0.0, 1.0, 1.0)]);
+        // Walls where there is nothing beside.
+        for (dx, dy) in [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0_f64)] {
+            if !filled(i + dx, j + dy) {
+                let [p, q] = [-0.5, 0.5].map(|s| (0.5 + 0.5 * dx - s * dy, 0.5 + 0.5 * dy + s * dx));
+                sides.push([at(p.0, p.1, 0.0), at(q.0, q.1, 0.0), at(q.0, q.1, 1.0), at(p.0, p.1, 1.0)]);
+            }
+        }
+    }
+    let facets: Vec<Facet> = sides.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect();
+    let mesh = surface("a.stl", &binary_stl(&facets)).unwrap();
+    assert_eq!(mesh.triangles.len(), facets.len());
+    assert_relative_eq!(mesh.volume(), 14.0, epsilon = 1e-12);
+}
+
 /// An OBJ file of polygons over corners.
 fn text_obj(corners: &[[f64; 3]], sides: &[Vec<usize>]) -> String {
     let mut text: String = corners.iter().map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();

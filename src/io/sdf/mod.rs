@@ -62,6 +62,14 @@ fn parts(model: &Model, path: &Path, options: &RobotOptions) -> Result<RobotPart
         joints.push(joint);
     }
     tree::check(model, &joints)?;
+    // The base carries the first link without a joint; of a static model the others stand beside it.
+    let carried = |link: &Link, joints: &[JointDescription]| joints.iter().any(|j| j.child == link.name);
+    let rootless = model.links.iter().filter(|link| !carried(link, &joints)).skip(1);
+    for link in rootless.collect::<Vec<_>>() {
+        let x_pf = frames.pose(&link.name, link.line)?;
+        let name = format!("{} on the world", link.name);
+        joints.push(JointDescription::new(name, JointKind::Fixed, None, link.name.clone(), x_pf));
+    }
     for name in ["kinematic", "velocity_decay", "fluid_added_mass"] {
         let links = model.links.iter().filter(|link| link.ignored.contains(&name));
         let links: Vec<&str> = links.map(|link| link.name.as_str()).collect();

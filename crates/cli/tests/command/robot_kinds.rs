@@ -126,6 +126,16 @@ fn a_static_model_does_not_move() {
     );
     assert_eq!((robot.mechanism.joints().len(), robot.mechanism.bodies().len()), (0, 2));
     assert!(robot.warnings.is_empty(), "{:?}", robot.warnings);
+    let walls = sdf(
+        "<static>true</static><link name=\"a\"><pose>1 0 0 0 0 0</pose></link><link name=\"b\"><pose>0 2 0 0 0 0</pose></link>",
+    );
+    let robot = parse(&walls, "m.sdf");
+    let mechanism = &robot.mechanism;
+    let workspace = Workspace::new(mechanism);
+    let places = ["a", "b"].map(|name| mechanism.body_index(name).expect("a link"));
+    let places = places.map(|body| workspace.body_pose(mechanism, body).translation);
+    assert_eq!(places, [Vector3::x(), 2.0 * Vector3::y()]);
+    assert!(refused(&walls.replace("true", "false"), "m.sdf").contains("is the child of no joint"));
     let ground = sdf("<static>true</static><link name=\"ground\"/>");
     assert!(parse(&ground, "m.sdf").warnings.is_empty(), "what does not move needs no mass");
     let free = RobotOptions { base: RobotBase::Free, ..Default::default() };
