@@ -116,10 +116,6 @@ const JOINT_TYPES: [(&str, JointType); 5] = [
     ("ball", JointType::Ball),
 ];
 
-/// Elements of a model that would change its motion and are not read.
-const REFUSED: [&str; 5] =
-    ["model", "include", "drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint"];
-
 /// A position beyond which a limit is none: the format's own default.
 const FAR: f64 = 1e16;
 
@@ -147,7 +143,12 @@ pub(super) fn model(root: &Element) -> Result<Model, Problem> {
     if let Some(second) = models.next() {
         return wrong(second, format!("found a second model, {}; one is allowed", second.label()));
     }
-    if let Some(found) = element.children.iter().find(|child| REFUSED.contains(&child.name.as_str())) {
+    let is_refused = |child: &&Element| match child.name.as_str() {
+        "drake:collision_filter_group" => false,
+        // Of Drake's own are joints and constraints.
+        name => ["model", "include"].contains(&name) || name.starts_with("drake:"),
+    };
+    if let Some(found) = element.children.iter().find(is_refused) {
         let message = "a model has `link`, `joint` and `frame`, and no models or constraints in it";
         return wrong(found, format!("{}: found {}; {message}", element.label(), found.label()));
     }

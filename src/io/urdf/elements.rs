@@ -22,7 +22,7 @@ pub(super) struct Robot {
     /// Links that do not touch each other.
     pub apart: Vec<[String; 2]>,
     /// Elements that change the motion and are not simulated.
-    pub ignored: BTreeSet<&'static str>,
+    pub ignored: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -106,21 +106,17 @@ const JOINT_TYPES: [(&str, JointType); 7] = [
     ("spherical", JointType::Spherical),
 ];
 
-/// Elements of a robot, or of Gazebo's for a link or joint, that change its motion and are not simulated.
-const IGNORED: [&str; 12] = [
-    "loop_joint",
-    "drake:loop_joint",
-    "drake:linear_bushing_rpy",
-    "drake:ball_constraint",
-    "drake:distance_constraint",
-    "drake:weld_constraint",
-    "force_element",
-    "dampingFactor",
-    "kinematic",
-    "springStiffness",
-    "velocity_decay",
-    "implicitSpringDamper",
-];
+/// Elements of Gazebo's for a link or joint that change its motion and are not simulated.
+const GAZEBO: [&str; 5] =
+    ["dampingFactor", "kinematic", "springStiffness", "velocity_decay", "implicitSpringDamper"];
+
+/// Whether an element of a robot changes its motion and is not simulated: a loop, or a constraint of Drake's.
+fn is_ignored(element: &Element) -> bool {
+    match element.name.as_str() {
+        "drake:collision_filter_group" => false,
+        name => name == "loop_joint" || name.starts_with("drake:"),
+    }
+}
 
 /// Reads the element of a robot. What is wrong comes with the line of its link or joint.
 pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
@@ -148,9 +144,9 @@ pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
         return Err((Some(found.line), message));
     }
     let gazebo = || root.all("gazebo").filter(|element| element.attribute("reference").is_some());
-    let ignored = |name: &&str| {
-        root.all(name).next().is_some() || gazebo().any(|element| element.all(name).next().is_some())
-    };
+    let of_gazebo = gazebo().flat_map(|element| &element.children);
+    let ignored = root.children.iter().filter(|element| is_ignored(element));
+    let ignored = ignored.chain(of_gazebo.filter(|element| GAZEBO.contains(&element.name.as_str())));
     let at_root = |message| (Some(root.line), message);
     Ok(Robot {
         rotors: read(root.all("transmission"), rotors)?.concat(),
@@ -159,7 +155,7 @@ pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
             .filter_map(|e| e.attribute("reference").map(str::to_owned))
             .collect(),
         apart: filtered_pairs(root).map_err(at_root)?,
-        ignored: IGNORED.into_iter().filter(ignored).collect(),
+        ignored: ignored.map(|element| element.name.clone()).collect(),
         name: root.attribute("name").unwrap_or_default().to_owned(),
         links: read(root.all("link"), |element| link(element, version))?,
         joints: read(root.all("joint"), |element| joint(element, version))?,
