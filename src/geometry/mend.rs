@@ -225,6 +225,9 @@ fn turn_edges_of_flat(mesh: &mut SurfaceMesh) {
     }
 }
 
+/// Places of a part that are looked at, whether they are in others.
+const PLACES: usize = 12;
+
 /// Turns the parts that face inward, but for hollows in others.
 fn turn_outward(mesh: &mut SurfaceMesh, turned: &mut [bool]) {
     let parts: Vec<Vec<usize>> =
@@ -251,10 +254,16 @@ fn turn_outward(mesh: &mut SurfaceMesh, turned: &mut [bool]) {
         if parts.len() == 1 || volume(mesh, part) > -1e-12 * total {
             continue;
         }
-        let at = mesh.corners(part[0])[0];
+        // Parts may touch, so that one place is not enough.
+        let places: Vec<Vector3<f64>> = part
+            .iter()
+            .step_by(part.len().div_ceil(PLACES))
+            .map(|&t| mesh.corners(t).iter().sum::<Vector3<f64>>() / 3.0)
+            .collect();
         let others = parts.iter().enumerate().filter(|(j, _)| *j != i).flat_map(|(_, other)| other);
-        let around: f64 = others.map(|&t| solid_angle(mesh.corners(t).map(|corner| corner - at))).sum();
-        if around < std::f64::consts::TAU {
+        let seen = others.flat_map(|&t| places.iter().map(move |at| (t, at)));
+        let around: f64 = seen.map(|(t, at)| solid_angle(mesh.corners(t).map(|corner| corner - at))).sum();
+        if around < std::f64::consts::TAU * places.len() as f64 {
             turn(mesh, turned, part);
         }
     }
