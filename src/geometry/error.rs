@@ -64,7 +64,7 @@ pub enum MeshError {
     OverlappingTetrahedra { first: usize, second: usize, face: [u32; 3] },
     /// No point sees all triangles of a surface, so it cannot be filled by a fan.
     #[error(
-        "the surface is not star-shaped (from the best point, triangle {triangle} is seen from behind or edge-on), so it is not filled with tetrahedra here: make a tetrahedral mesh with a mesher such as Gmsh or fTetWild and give its .vtk or .msh file as a volume mesh"
+        "the surface is not star-shaped (from the best point, triangle {triangle} is seen from behind or edge-on), so it is not filled with tetrahedra here: make a tetrahedral mesh with a mesher such as Gmsh or fTetWild and give its .vtk or .msh file as a volume mesh, or take its convex hull (the shape `convex`; of links of robots, collision = \"convex\")"
     )]
     NotStarShaped {
         /// A triangle that the best point does not see.

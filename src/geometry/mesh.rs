@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 use crate::scalar::{Scalar, real_vector};
 
 /// A closed triangle surface. Triangles are oriented counter-clockwise seen from outside.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SurfaceMesh<T = f64> {
     /// Vertex positions in the geometry's frame, metres.
     pub vertices: Vec<Vector3<T>>,
@@ -14,7 +14,7 @@ pub struct SurfaceMesh<T = f64> {
 }
 
 /// A tetrahedral mesh. Tetrahedra are oriented so that (v1 − v0) × (v2 − v0) · (v3 − v0) > 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeMesh<T = f64> {
     /// Vertex positions in the geometry's frame, metres.
     pub vertices: Vec<Vector3<T>>,

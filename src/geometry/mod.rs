@@ -12,7 +12,9 @@ mod hull;
 #[cfg(test)]
 pub(crate) mod kuhn_grid;
 mod mass_properties;
+mod mend;
 mod mesh;
+mod overlap;
 mod point_blocks;
 mod polyhedron;
 mod quadrature;
@@ -34,9 +36,11 @@ pub use error::{LARGEST_ASPECT_RATIO, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, M
 pub(crate) use mass_properties::{Moments, Solid};
 pub(crate) use mesh::tetrahedron_volume;
 pub use mesh::{SurfaceMesh, VolumeMesh};
+pub(crate) use overlap::doubly_counted;
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub(crate) use quadrature::{LARGEST_TRIANGLE_RULE, TrianglePoint, triangle_rule};
 pub use read::ReadMeshError;
+pub(crate) use read::read_points;
 pub use revolved::Revolved;
 pub(crate) use revolved::{Profile, Ring, Wall};
 pub use shape::Shape;

@@ -14,7 +14,7 @@ const DEGENERATE: f64 = 1e-14;
 
 /// Whether each component of a triangle's area vector is as small as the rounding of the products
 /// that make it up.
-fn is_degenerate_triangle([a, b, c]: [Vector3<f64>; 3]) -> bool {
+pub(super) fn is_degenerate_triangle([a, b, c]: [Vector3<f64>; 3]) -> bool {
     let (u, v) = (b - a, c - a);
     let magnitudes = |i: usize, j: usize| (u[i] * v[j]).abs() + (u[j] * v[i]).abs();
     let n = u.cross(&v);

@@ -14,8 +14,8 @@ impl Robot {
     /// Reads a robot from a URDF file, or from an SDF file if its name ends in `.sdf`.
     ///
     /// Joints come in depth-first order, children of one link in the order of the file. Meshes of
-    /// collision geometry may be absent, which is a warning. `transmission`, `gazebo`, `plugin` and other elements
-    /// outside the formats' cores are ignored.
+    /// collision geometry may be absent, which is a warning. Of `transmission` the inertia of rotors is read, of `gazebo`
+    /// whether gravity acts on a link; `plugin` and other elements outside the formats' cores are ignored.
     ///
     /// # Errors
     /// When the file cannot be read, is not of its format, or its links and joints do not make a tree
@@ -55,6 +55,25 @@ impl RobotDescription {
             if is_sdf { (sdf::FORMAT, sdf::read) } else { (urdf::FORMAT, urdf::read) };
         let root = xml::parse(text.trim_start_matches('\u{feff}'));
         let root = root.map_err(|problem| invalid(path, format, problem))?;
+        if let Some((line, found)) = left_to_xacro(&root) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let message = format!(
+                "found {found}; it is a file for xacro: run xacro first (`xacro {name} > robot.urdf`)"
+            );
+            return Err(invalid(path, format, (Some(line), message)));
+        }
         read(&root, path, options)?.describe(path, options)
+    }
+}
+
+/// The first element or attribute that xacro has to replace, and its line.
+fn left_to_xacro(element: &xml::Element) -> Option<(usize, String)> {
+    if element.name.starts_with("xacro:") {
+        return Some((element.line, format!("`{}`", element.name)));
+    }
+    let attribute = element.attributes().find(|value| value.contains("${") || value.contains("$("));
+    match attribute {
+        Some(value) => Some((element.line, format!("{value:?}"))),
+        None => element.children.iter().find_map(left_to_xacro),
     }
 }

@@ -136,9 +136,6 @@ pub enum ModelError {
         "the joints {0} make a loop: each is carried by the one before it; joints must make a tree that starts at the world"
     )]
     Loop(String),
-    /// A joint moves a body that has mass, but not the inertia to go with it.
-    #[error("joint `{joint}`: what it moves (bodies {bodies}) has zero or impossible inertia: {source}")]
-    Composite { joint: String, bodies: String, source: MassPropertiesError },
     /// Nothing resists a joint's motion.
     #[error(
         "joint `{joint}` moves without resistance: `{body}` and all that it carries have zero inertia in the joint's direction; give it mass and inertia, or the joint a rotor inertia, or fix the joint"

@@ -18,10 +18,10 @@ pub(crate) use mass_properties::MASS_NUMBERS;
 pub use mass_properties::{MassProperties, MassPropertiesError};
 #[doc(hidden)]
 pub use rotation::rotation_between;
-pub(crate) use rotation::rotation_exponential_less_identity;
 pub use rotation::{Quaternion, rotation_exponential, rotation_from_rpy};
 pub(crate) use rotation::{
     cross_matrix, half_tangent_quotient, mean_rotation_of, rotation_exponential_jacobian, times_vector,
 };
+pub(crate) use rotation::{rotation_exponential_less_identity, rotation_to};
 pub use transform::RigidTransform;
 pub use velocity::SpatialVelocity;

@@ -255,6 +255,16 @@ pub fn rotation_between<T: Scalar>(from: &Quaternion<T>, to: &Quaternion<T>) -> 
     }
 }
 
+/// The rotation by the least angle that turns z to an axis; none if that has no direction.
+pub(crate) fn rotation_to(axis: &Vector3<f64>) -> Option<Matrix3<f64>> {
+    let axis = axis.try_normalize(1e-12).filter(|a| a.iter().all(|x| x.is_finite()))?;
+    Some(match nalgebra::Rotation3::rotation_between(&Vector3::z(), &axis) {
+        Some(rotation) => *rotation.matrix(),
+        // Against z: half a turn about x.
+        None => Matrix3::from_diagonal(&Vector3::new(1.0, -1.0, -1.0)),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,21 +22,13 @@ pub enum ReadMeshError {
         allowed: &'static str,
     },
     /// The content is not what the format prescribes, or not supported.
-    #[error("{}:{line}: found {found}; {expected}", file.display())]
+    #[error("{}{}: found {found}; {expected}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     Content {
         file: PathBuf,
-        /// The line, counted from 1.
-        line: usize,
+        /// The line, counted from 1, of a text file.
+        line: Option<usize>,
         found: String,
         expected: String,
-    },
-    /// A facet of an STL file could not be read.
-    #[error("{}: facet {facet} cannot be read: {source}", file.display())]
-    Facet {
-        file: PathBuf,
-        /// The facet, counted from 0.
-        facet: usize,
-        source: std::io::Error,
     },
     /// The mesh in the file is not valid.
     #[error("{}: {source}", file.display())]

@@ -1,21 +1,31 @@
-//! Faults of text.
+//! Faults of files.
 
 use std::path::Path;
 
 use super::error::ReadMeshError;
 use crate::shown::shown;
 
-/// A fault at a line of a text, before the file's name is known.
+/// A fault of a file before its name is known, at a line if it is text.
 #[derive(Debug)]
 pub(super) struct Fault {
-    line: usize,
+    line: Option<usize>,
     found: String,
     expected: String,
 }
 
 impl Fault {
-    pub fn new(line: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { line, found: shown(&found.into()).into_owned(), expected: expected.into() }
+    pub fn new(
+        line: impl Into<Option<usize>>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        let found = shown(&found.into()).into_owned();
+        Self { line: line.into(), found, expected: expected.into() }
+    }
+
+    /// The same fault in a part of a file that has no lines.
+    pub fn of(self, part: String) -> Self {
+        Self { line: None, found: format!("{} in {part}", self.found), ..self }
     }
 
     pub fn in_file(self, file: &Path) -> ReadMeshError {

@@ -5,15 +5,20 @@ mod fault;
 mod listed_tetrahedra;
 mod msh;
 mod obj;
+mod ply;
+mod polygon;
 mod stl;
 mod text;
 mod vtk;
 
 use std::path::Path;
 
+use nalgebra::Vector3;
+
 pub use self::error::ReadMeshError;
 use self::fault::Fault;
 use self::listed_tetrahedra::ListedTetrahedra;
+use super::mend::{mended, share_vertices};
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices};
 use super::validate::{check_indices, orientation};
 use crate::input_file;
@@ -35,69 +40,96 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
 }
 
 impl SurfaceMesh {
-    /// Reads a closed surface: Wavefront OBJ (`.obj`), STL in text or binary (`.stl`), or the
+    /// Reads a closed surface: Wavefront OBJ (`.obj`), STL (`.stl`) or PLY (`.ply`) in text or binary, or the
     /// boundary of a volume mesh (`.vtk`, `.msh`). Coordinates are taken as metres.
     ///
-    /// Polygons of an OBJ file are split into triangles by a fan from their first vertex; vertices at
-    /// equal places are merged in STL, and in both vertices that no triangle uses are left out.
+    /// Polygons are split into triangles; vertices that no triangle uses are left out. Of a surface that
+    /// is not closed as it is listed, vertices at equal places are merged, and triangles that come twice or have no area
+    /// left out. Triangles that face inward are turned, which the log tells.
     ///
     /// # Errors
     /// When the file cannot be read, its content is not what the format prescribes, or the surface
     /// is not valid ([`SurfaceMesh::validate`]).
     pub fn read(path: impl AsRef<Path>) -> Result<SurfaceMesh, ReadMeshError> {
         let path = path.as_ref();
-        let mesh = Self::read_triangles(path)?;
-        mesh.validate().map_err(|source| ReadMeshError::Mesh { file: path.to_owned(), source })?;
+        let (mesh, notes) = Self::read_mended(path)?;
+        notes.iter().for_each(|note| log::warn!("{}: {note}", path.display()));
         Ok(mesh)
     }
 
-    /// Reads triangles as [`SurfaceMesh::read`] does, which need not be a closed surface: what is only drawn
-    /// may have holes.
+    /// Reads a surface as [`SurfaceMesh::read`] does, with what there is to tell of it.
+    pub(crate) fn read_mended(path: &Path) -> Result<(SurfaceMesh, Vec<String>), ReadMeshError> {
+        let (mesh, notes) = mended(Self::read_triangles(path)?);
+        mesh.validate().map_err(|source| ReadMeshError::Mesh { file: path.to_owned(), source })?;
+        Ok((mesh, notes))
+    }
+
+    /// Reads triangles as [`SurfaceMesh::read`] does, as they are listed: what is only drawn may have holes.
     pub(crate) fn read_triangles(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
         let mut mesh = match extension(path).as_str() {
-            "obj" => obj::parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?,
-            "stl" => stl::parse(read_bytes(path)?).map_err(|(facet, source)| ReadMeshError::Facet {
-                file: path.to_owned(),
-                facet,
-                source,
-            })?,
             "vtk" | "msh" => VolumeMesh::read(path)?.boundary(),
-            _ => {
-                return Err(wrong_extension(
-                    path,
-                    "surface",
-                    ".obj or .stl (or the boundary of a .vtk or .msh)",
-                ));
-            }
+            _ => Self::read_listed(path)?,
         };
         let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
         check_indices("triangle", &mesh.vertices, &mesh.triangles).map_err(invalid)?;
         mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
         Ok(mesh)
     }
+
+    fn read_listed(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
+        let parse = match extension(path).as_str() {
+            "obj" => obj::parse,
+            "ply" => ply::parse,
+            "stl" => stl::parse,
+            _ => {
+                return Err(wrong_extension(
+                    path,
+                    "surface",
+                    ".obj, .ply or .stl (or the boundary of a .vtk or .msh)",
+                ));
+            }
+        };
+        parse(&read_bytes(path)?).map_err(|fault| fault.in_file(path))
+    }
+}
+
+/// The vertices of a mesh in a file, whatever its elements are: those that elements use, or all where there are no
+/// elements.
+pub(crate) fn read_points(path: &Path) -> Result<Vec<Vector3<f64>>, ReadMeshError> {
+    fn used<const N: usize>(vertices: Vec<Vector3<f64>>, mut elements: Vec<[u32; N]>) -> Vec<Vector3<f64>> {
+        match elements.is_empty() {
+            true => vertices,
+            false => drop_unused_vertices(&vertices, &mut elements),
+        }
+    }
+    match extension(path).as_str() {
+        "vtk" | "msh" => {
+            let ListedTetrahedra { mesh, .. } = VolumeMesh::read_listed(path)?;
+            Ok(used(mesh.vertices, mesh.tetrahedra))
+        }
+        _ => {
+            let mesh = SurfaceMesh::read_listed(path)?;
+            Ok(used(mesh.vertices, mesh.triangles))
+        }
+    }
 }
 
 impl VolumeMesh {
-    /// Reads a tetrahedral mesh: legacy VTK unstructured grid in text (`.vtk`) or Gmsh MSH 4.1 in
-    /// text (`.msh`). Coordinates are taken as metres.
+    /// Reads a tetrahedral mesh: legacy VTK unstructured grid (`.vtk`) or Gmsh MSH 4.1 or 2 (`.msh`), in text or
+    /// binary. Coordinates are taken as metres.
     ///
-    /// Inverted tetrahedra are turned round, as programs differ in the order of vertices; vertices
-    /// that no tetrahedron uses are left out, the others keep their order.
+    /// Inverted tetrahedra are turned round, as programs differ in the order of vertices; vertices at equal places are
+    /// merged, and those that no tetrahedron uses are left out. The others keep their order.
     ///
     /// # Errors
-    /// When the file cannot be read, its content does not follow the format, it has cells other than
+    /// When the file cannot be read, its content does not follow the format, it has cells with a volume other than
     /// tetrahedra, a tetrahedron has no volume, or the mesh is not valid ([`VolumeMesh::validate`]).
     pub fn read(path: impl AsRef<Path>) -> Result<VolumeMesh, ReadMeshError> {
         let path = path.as_ref();
-        let parse = match extension(path).as_str() {
-            "vtk" => vtk::parse,
-            "msh" => msh::parse,
-            _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
-        };
-        let ListedTetrahedra { mut mesh, lines } =
-            parse(&String::from_utf8_lossy(&read_bytes(path)?)).map_err(|f| f.in_file(path))?;
+        let ListedTetrahedra { mut mesh, lines } = Self::read_listed(path)?;
         let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
         check_indices("tetrahedron", &mesh.vertices, &mesh.tetrahedra).map_err(invalid)?;
+        share_vertices(&mesh.vertices, &mut mesh.tetrahedra);
         for (tetrahedron, &line) in lines.iter().enumerate() {
             match orientation(mesh.corners(tetrahedron)) {
                 1 => {}
@@ -113,7 +145,18 @@ impl VolumeMesh {
         mesh.validate().map_err(invalid)?;
         Ok(mesh)
     }
+
+    fn read_listed(path: &Path) -> Result<ListedTetrahedra, ReadMeshError> {
+        let parse = match extension(path).as_str() {
+            "vtk" => vtk::parse,
+            "msh" => msh::parse,
+            _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
+        };
+        parse(&read_bytes(path)?).map_err(|fault| fault.in_file(path))
+    }
 }
 
+#[cfg(test)]
+mod kinds;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 use nalgebra::Vector3;
 
 use super::fault::Fault;
+use super::polygon::triangles_of;
 use crate::geometry::SurfaceMesh;
 
 /// The vertex that a word of a face, like `7`, `7/1` or `-1//2`, refers to.
@@ -27,18 +28,24 @@ fn vertex_index(word: &str, vertices: usize, line: usize) -> Result<u32, Fault> 
 }
 
 /// The surface of a file.
-pub(super) fn parse(text: &str) -> Result<SurfaceMesh, Fault> {
-    let mut mesh = SurfaceMesh { vertices: Vec::new(), triangles: Vec::new() };
-    for (index, content) in text.lines().enumerate() {
+pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
+    let mut text = String::from_utf8_lossy(bytes);
+    if !text.contains('\n') {
+        text = text.replace('\r', "\n").into();
+    }
+    let mut mesh = SurfaceMesh::default();
+    let mut statement = String::new();
+    for (index, content) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = index + 1;
-        if content.trim_end().ends_with('\\') {
-            return Err(Fault::new(
-                line,
-                "a line that continues on the next",
-                "each statement must be on one line",
-            ));
+        let content = content.split('#').next().unwrap_or_default().trim_end();
+        if let Some(part) = content.strip_suffix('\\') {
+            // It goes on in the next line.
+            statement.push_str(part);
+            statement.push(' ');
+            continue;
         }
-        let mut words = content.split_whitespace();
+        statement.push_str(content);
+        let mut words = statement.split_whitespace();
         match words.next() {
             Some("v") => {
                 let mut vertex = Vector3::zeros();
@@ -54,14 +61,11 @@ pub(super) fn parse(text: &str) -> Result<SurfaceMesh, Fault> {
                 let count = mesh.vertices.len();
                 let corners =
                     words.map(|w| vertex_index(w, count, line)).collect::<Result<Vec<u32>, Fault>>()?;
-                if corners.len() < 3 {
-                    let found = format!("a face of {} vertices", corners.len());
-                    return Err(Fault::new(line, found, "a face needs at least three"));
-                }
-                mesh.triangles.extend(corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]));
+                mesh.triangles.extend(triangles_of(&corners, &mesh.vertices, line)?);
             }
             _ => {}
         }
+        statement.clear();
     }
     Ok(mesh)
 }

@@ -1,25 +1,41 @@
-//! Legacy VTK, text, unstructured grid (the VTK file formats, versions 1 to 5.1).
+//! Legacy VTK, unstructured grid, text or binary (the VTK file formats, versions 1 to 5.1).
 
 use super::fault::Fault;
 use super::listed_tetrahedra::ListedTetrahedra;
-use super::text::{Words, wrong_type};
+use super::text::{Numbers, Words, wrong_type};
 use crate::geometry::VolumeMesh;
 
 /// VTK's number for a tetrahedron with four vertices.
-const TETRAHEDRON: u32 = 10;
+const TETRAHEDRON: u64 = 10;
+/// Its numbers for cells without a volume, which are left out: points, lines, triangles, polygons and
+/// quadrangles, and those of second order.
+const FLAT: [u64; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 21, 22, 23, 28, 30];
 
 /// The vertices of each cell, and its line.
-type Cells = Vec<(Vec<u32>, usize)>;
+type Cells = Vec<(Vec<u64>, usize)>;
+
+/// The bytes that a number of a type takes in a binary file.
+fn size_of(words: &mut Words) -> Result<usize, Fault> {
+    let word = words.expect("the type of numbers")?;
+    Ok(match word.to_ascii_lowercase().as_str() {
+        "bit" | "char" | "unsigned_char" | "vtktypeint8" | "vtktypeuint8" => 1,
+        "short" | "unsigned_short" | "vtktypeint16" | "vtktypeuint16" => 2,
+        "int" | "unsigned_int" | "float" | "vtkidtype" | "vtktypeint32" | "vtktypeuint32" => 4,
+        "long" | "unsigned_long" | "double" | "vtktypeint64" | "vtktypeuint64" | "string" => 8,
+        _ => return Err(words.fault(word, "expected a type of numbers, such as float or vtktypeint64")),
+    })
+}
 
 /// Cells in the layout of versions up to 4: each as its number of vertices, then those.
-fn cells(words: &mut Words, count: usize) -> Result<Cells, Fault> {
+fn cells(words: &mut Words, count: u64) -> Result<Cells, Fault> {
+    words.begin_numbers();
     let mut cells = Vec::new();
     for _ in 0..count {
-        let size: usize = words.number("the number of vertices of a cell")?;
+        let size = words.index(4, "the number of vertices of a cell")?;
         let line = words.line();
         let mut cell = Vec::new();
         for _ in 0..size {
-            cell.push(words.number("a vertex number, counted from 0")?);
+            cell.push(words.index(4, "a vertex number, counted from 0")?);
         }
         cells.push((cell, line));
     }
@@ -27,20 +43,19 @@ fn cells(words: &mut Words, count: usize) -> Result<Cells, Fault> {
 }
 
 /// Cells in the layout of version 5: where each cell starts, then all vertices.
-fn cells_by_offsets(words: &mut Words, offsets: usize, connectivity: usize) -> Result<Cells, Fault> {
-    words.expect("the type of the offsets")?;
+fn cells_by_offsets(words: &mut Words, offsets: u64, connectivity: u64) -> Result<Cells, Fault> {
+    let size = size_of(words)?;
+    words.begin_numbers();
     let mut ends = Vec::new();
     for _ in 0..offsets {
-        ends.push(words.number::<usize>("an offset")?);
+        ends.push(words.index(size, "an offset")? as usize);
     }
-    let word = words.expect("CONNECTIVITY")?;
-    if !word.eq_ignore_ascii_case("CONNECTIVITY") {
-        return Err(words.fault(word, "expected CONNECTIVITY"));
-    }
-    words.expect("the type of the connectivity")?;
+    words.keyword("CONNECTIVITY")?;
+    let size = size_of(words)?;
+    words.begin_numbers();
     let mut all = Vec::new();
     for _ in 0..connectivity {
-        let vertex = words.number("a vertex number, counted from 0")?;
+        let vertex = words.index(size, "a vertex number, counted from 0")?;
         all.push((vertex, words.line()));
     }
     let mut cells = Vec::new();
@@ -56,45 +71,71 @@ fn cells_by_offsets(words: &mut Words, offsets: usize, connectivity: usize) -> R
     Ok(cells)
 }
 
+/// Passes arrays that belong to no point or cell, such as the time.
+fn skip_field(words: &mut Words) -> Result<(), Fault> {
+    words.expect("the name of a field")?;
+    let arrays: u64 = words.number("the number of arrays")?;
+    for _ in 0..arrays {
+        words.expect("the name of an array")?;
+        let components: u64 = words.number("the number of components")?;
+        let count = components.saturating_mul(words.number("the number of tuples")?);
+        let of_strings = words.clone().next_if("string");
+        let size = size_of(words)?;
+        words.begin_numbers();
+        if of_strings {
+            words.skip_strings(count)?;
+        } else {
+            words.skip_numbers(count, size)?;
+        }
+        if words.next_if("METADATA") {
+            words.skip_to_blank_line();
+        }
+    }
+    Ok(())
+}
+
 /// The tetrahedra of a file.
-pub(super) fn parse(text: &str) -> Result<ListedTetrahedra, Fault> {
-    let mut lines = text.lines();
-    let header = lines.next().unwrap_or_default();
-    if !header.trim_start().starts_with("# vtk DataFile") {
+pub(super) fn parse(bytes: &[u8]) -> Result<ListedTetrahedra, Fault> {
+    let mut words = Words::new(bytes);
+    let header = words.rest_of_line();
+    if !header.trim_start().to_ascii_lowercase().starts_with("# vtk datafile") {
         return Err(Fault::new(
             1,
             format!("{header:?}"),
             "expected a line like \"# vtk DataFile Version 3.0\"",
         ));
     }
-    let format = lines.nth(1).unwrap_or_default().trim();
-    if !format.eq_ignore_ascii_case("ASCII") {
-        return Err(Fault::new(3, format!("\"{format}\""), "expected ASCII: binary files are not read"));
-    }
-    let mut words = Words::new(text, 3);
+    // The title, which may be anything.
+    words.rest_of_line();
+    let format = words.rest_of_line();
+    words.numbers = match format.trim() {
+        f if f.eq_ignore_ascii_case("ASCII") => Numbers::Text,
+        f if f.eq_ignore_ascii_case("BINARY") => Numbers::BigEndian,
+        f => return Err(words.fault(f, "expected ASCII or BINARY")),
+    };
     let mut vertices = None;
     let mut connectivity: Option<Cells> = None;
-    let mut types: Option<Vec<usize>> = None;
+    let mut types: Option<Vec<(u64, usize)>> = None;
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_str() {
-            "DATASET" => {
-                let kind = words.expect("UNSTRUCTURED_GRID")?;
-                if !kind.eq_ignore_ascii_case("UNSTRUCTURED_GRID") {
-                    return Err(words.fault(kind, "expected UNSTRUCTURED_GRID"));
-                }
-            }
+            "DATASET" => words.keyword("UNSTRUCTURED_GRID")?,
             "POINTS" => {
-                let count: usize = words.number("the number of points")?;
-                words.expect("the type of the coordinates")?;
+                let count: u64 = words.number("the number of points")?;
+                let size = match words.expect("the type of the coordinates")? {
+                    kind if kind.eq_ignore_ascii_case("float") => 4,
+                    kind if kind.eq_ignore_ascii_case("double") || words.numbers == Numbers::Text => 8,
+                    kind => return Err(words.fault(kind, "expected float or double in a binary file")),
+                };
+                words.begin_numbers();
                 let mut points = Vec::new();
                 for _ in 0..count {
-                    points.push(words.point()?);
+                    points.push(words.point(size)?);
                 }
                 vertices = Some(points);
             }
             "CELLS" => {
-                let first: usize = words.number("the number of cells")?;
-                let second: usize = words.number("the size of the list of cells")?;
+                let first = words.number("the number of cells")?;
+                let second = words.number("the size of the list of cells")?;
                 connectivity = Some(if words.next_if("OFFSETS") {
                     cells_by_offsets(&mut words, first, second)?
                 } else {
@@ -102,25 +143,21 @@ pub(super) fn parse(text: &str) -> Result<ListedTetrahedra, Fault> {
                 });
             }
             "CELL_TYPES" => {
-                let count: usize = words.number("the number of cells")?;
+                let count: u64 = words.number("the number of cells")?;
+                words.begin_numbers();
                 let mut list = Vec::new();
                 for _ in 0..count {
-                    let kind: u32 = words.number("a cell type")?;
-                    if kind != TETRAHEDRON {
-                        return Err(wrong_type(words.line(), "cell", &kind.to_string(), TETRAHEDRON));
-                    }
-                    list.push(words.line());
+                    list.push((words.index(4, "a cell type")?, words.line()));
                 }
                 types = Some(list);
             }
-            "METADATA" => {
-                // It ends at a blank line.
-                words.skip_to_blank_line();
-            }
+            "FIELD" => skip_field(&mut words)?,
+            // It ends at a blank line.
+            "METADATA" => words.skip_to_blank_line(),
             // What follows are values, not the mesh.
             "POINT_DATA" | "CELL_DATA" => break,
             _ => {
-                let expected = "expected DATASET, POINTS, CELLS, CELL_TYPES, POINT_DATA or CELL_DATA";
+                let expected = "expected DATASET, POINTS, CELLS, CELL_TYPES, FIELD, POINT_DATA or CELL_DATA";
                 return Err(words.fault(word, expected));
             }
         }
@@ -137,15 +174,22 @@ pub(super) fn parse(text: &str) -> Result<ListedTetrahedra, Fault> {
     }
     let mut mesh = VolumeMesh { vertices, tetrahedra: Vec::new() };
     let mut lines = Vec::new();
-    for (cell, line) in connectivity {
-        let corners: [u32; 4] = cell.as_slice().try_into().map_err(|_| {
-            Fault::new(line, format!("a cell of {} vertices", cell.len()), "a tetrahedron must have four")
-        })?;
-        if let Some(vertex) = corners.iter().find(|&&v| v as usize >= mesh.vertices.len()) {
+    for ((cell, line), (kind, line_of_kind)) in connectivity.into_iter().zip(types) {
+        if FLAT.contains(&kind) {
+            continue;
+        }
+        if kind != TETRAHEDRON {
+            return Err(wrong_type(line_of_kind, "cell", kind, TETRAHEDRON));
+        }
+        if let Some(vertex) = cell.iter().find(|&&v| v >= mesh.vertices.len() as u64) {
             let expected = format!("the file has {} points, counted from 0", mesh.vertices.len());
             return Err(Fault::new(line, format!("vertex {vertex}"), expected));
         }
-        mesh.tetrahedra.push(corners);
+        let [a, b, c, d] = cell[..] else {
+            let found = format!("a cell of {} vertices", cell.len());
+            return Err(Fault::new(line, found, "a tetrahedron must have four"));
+        };
+        mesh.tetrahedra.push([a, b, c, d].map(|v| v as u32));
         lines.push(line);
     }
     Ok(ListedTetrahedra { mesh, lines })

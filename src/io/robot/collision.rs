@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
+use super::drake::Proximity;
 use super::error::{self, MissingMesh};
 use crate::geometry::Shape;
 use crate::io::file_error::FileError;
@@ -21,9 +22,11 @@ pub struct CollisionShape {
     pub x_bg: RigidTransform,
     /// The geometry.
     pub geometry: LinkGeometry,
+    /// What the file says of contact with it.
+    pub proximity: Proximity,
 }
 
-/// A primitive, or a mesh in a file.
+/// A primitive, a mesh in a file, or a half-space.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkGeometry {
@@ -31,6 +34,8 @@ pub enum LinkGeometry {
     Primitive(Shape),
     /// A mesh.
     Mesh(MeshReference),
+    /// What lies at z ≤ 0 of the geometry's frame, which SDF files call a plane.
+    HalfSpace,
 }
 
 /// A mesh as the file of a robot names it.
@@ -44,16 +49,18 @@ pub struct MeshReference {
     pub searched: Vec<PathBuf>,
     /// Factors of the coordinates.
     pub scale: Vector3<f64>,
+    /// Whether the file declares it convex: its convex hull is meant.
+    pub convex: bool,
 }
 
 impl CollisionShape {
-    /// The file of a mesh that is to collide; `None` for a primitive.
+    /// The file of a mesh that is to collide; `None` for what is no mesh.
     ///
     /// # Errors
     /// When the mesh is not there.
     pub fn mesh_file(&self) -> Result<Option<&Path>, MissingMesh> {
         match &self.geometry {
-            LinkGeometry::Primitive(_) => Ok(None),
+            LinkGeometry::Primitive(_) | LinkGeometry::HalfSpace => Ok(None),
             LinkGeometry::Mesh(MeshReference { file: Some(file), .. }) => Ok(Some(file)),
             LinkGeometry::Mesh(mesh) => Err(MissingMesh {
                 body: self.body.clone(),
@@ -72,7 +79,8 @@ pub(in crate::io) enum Geometry {
     Capsule { radius: f64, length: f64 },
     Sphere { radius: f64 },
     Ellipsoid { semi_axes: [f64; 3] },
-    Mesh { uri: String, scale: Option<[f64; 3]> },
+    Mesh { uri: String, scale: Option<[f64; 3]>, convex: bool },
+    HalfSpace,
 }
 
 /// What a link collides with, or what is drawn of it, as it is written.
@@ -82,6 +90,7 @@ pub(in crate::io) struct LinkShape {
     /// Pose of the geometry's frame G in the link's frame.
     pub x_bg: RigidTransform,
     pub geometry: Geometry,
+    pub proximity: Proximity,
 }
 
 #[derive(Debug)]
@@ -126,11 +135,11 @@ impl MeshSearch<'_> {
     }
 
     /// Looks for a mesh.
-    pub fn find(&self, uri: &str, scale: Option<[f64; 3]>) -> MeshReference {
+    pub fn find(&self, uri: &str, scale: Option<[f64; 3]>, convex: bool) -> MeshReference {
         let searched = self.places(uri);
         let file = searched.iter().find(|p| p.is_file()).cloned();
         let scale = Vector3::from(scale.unwrap_or([1.0; 3]));
-        MeshReference { uri: uri.to_owned(), file, searched, scale }
+        MeshReference { uri: uri.to_owned(), file, searched, scale, convex }
     }
 
     /// The geometry of a link, or what is wrong with it.
@@ -141,8 +150,9 @@ impl MeshSearch<'_> {
             Geometry::Capsule { radius, length } => Shape::Capsule { radius: *radius, length: *length },
             Geometry::Sphere { radius } => Shape::Sphere { radius: *radius },
             Geometry::Ellipsoid { semi_axes } => Shape::Ellipsoid { semi_axes: *semi_axes },
-            Geometry::Mesh { uri, scale } => {
-                let mesh = self.find(uri, *scale);
+            Geometry::HalfSpace => return Ok(LinkGeometry::HalfSpace),
+            Geometry::Mesh { uri, scale, convex } => {
+                let mesh = self.find(uri, *scale, *convex);
                 if !mesh.scale.iter().all(|s| s.is_finite() && *s != 0.0) {
                     let found = mesh.scale.as_slice();
                     return Err(format!("its scale is {found:?}; it must be finite and not 0"));
@@ -163,14 +173,15 @@ pub(super) fn collisions(
     let mut shapes = Vec::new();
     for LinkShapes { link, collisions, .. } in links {
         let wrong = |message: &str| error::element(search.file, format!("link `{link}`"), message.to_owned());
-        for LinkShape { name, x_bg, geometry } in collisions {
+        for LinkShape { name, x_bg, geometry, proximity } in collisions {
             if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
                 return Err(wrong("the origin of its collision geometry must be finite"));
             }
             let geometry = search
                 .geometry(geometry)
                 .map_err(|message| wrong(&format!("its collision geometry: {message}")))?;
-            shapes.push(CollisionShape { body: link.clone(), name: name.clone(), x_bg: *x_bg, geometry });
+            let (body, name) = (link.clone(), name.clone());
+            shapes.push(CollisionShape { body, name, x_bg: *x_bg, geometry, proximity: *proximity });
         }
     }
     Ok(shapes)
@@ -183,7 +194,8 @@ pub(super) fn absent_meshes(links: &[LinkShapes], search: &MeshSearch) -> Option
         _ => None,
     });
     let named: BTreeSet<&str> = named.collect();
-    let absent: Vec<&str> = named.into_iter().filter(|uri| search.find(uri, None).file.is_none()).collect();
+    let absent: Vec<&str> =
+        named.into_iter().filter(|uri| search.find(uri, None, false).file.is_none()).collect();
     (!absent.is_empty()).then(|| format!("meshes that are not found: {}", absent.join(", ")))
 }
 

@@ -1,6 +1,7 @@
 //! Robots as their files describe them, whatever the format: URDF and SDF are read into what is here.
 
 mod collision;
+mod drake;
 mod error;
 mod joints;
 mod srdf;
@@ -15,6 +16,8 @@ use nalgebra::{Matrix3, Vector3};
 
 pub use collision::{CollisionShape, LinkGeometry, MeshReference};
 pub(in crate::io) use collision::{Geometry, LinkShape, LinkShapes};
+pub use drake::{Compliance, Proximity};
+pub(in crate::io) use drake::{filtered_pairs, proximity, reflected_inertia};
 pub use error::MissingMesh;
 pub(in crate::io) use error::{element, invalid};
 pub(in crate::io) use joints::{set_friction, set_mimic};
@@ -85,6 +88,10 @@ pub struct RobotDescription {
     pub collisions: Vec<CollisionShape>,
     /// What is drawn of the links, in the order of the file. Their meshes are not looked at yet.
     pub visuals: Vec<Visual>,
+    /// Links that do not touch each other, by their indices.
+    pub apart: Vec<[usize; 2]>,
+    /// Whether gravity acts on none of its links.
+    pub weightless: bool,
     /// What was read otherwise than it may be meant, or not at all.
     pub warnings: Vec<String>,
 }
@@ -111,6 +118,12 @@ pub(super) struct RobotParts {
     pub shapes: Vec<LinkShapes>,
     /// Where each link is in the frame that the base places, if it is the root.
     pub root_poses: Vec<RigidTransform>,
+    /// Whether nothing of it moves.
+    pub is_static: bool,
+    /// Links that gravity does not act on.
+    pub weightless: Vec<String>,
+    /// Links that do not touch each other.
+    pub apart: Vec<[String; 2]>,
     pub warnings: Vec<String>,
 }
 
@@ -119,9 +132,22 @@ impl RobotParts {
     ///
     /// # Errors
     /// When a joint connects the robot with the world and its base is free, or a collision geometry is not good.
-    pub fn describe(self, path: &Path, options: &RobotOptions) -> Result<RobotDescription, FileError> {
+    pub fn describe(mut self, path: &Path, options: &RobotOptions) -> Result<RobotDescription, FileError> {
+        if self.is_static {
+            if options.base == RobotBase::Free {
+                let message = "it is static, so its base cannot be free";
+                return Err(element(path, format!("model `{}`", self.name), message));
+            }
+            self.joints.iter_mut().for_each(|joint| {
+                let (name, child) = (joint.name.clone(), joint.child.clone());
+                let x_mc = joint.x_mc;
+                *joint =
+                    JointDescription::new(name, JointKind::Fixed, joint.parent.as_deref(), child, joint.x_pf);
+                joint.x_mc = x_mc;
+            });
+        }
         let mut joints: Vec<_> = self.base_joint(options).into_iter().collect();
-        let Self { name, bodies, joints: own, shapes, mut warnings, .. } = self;
+        let Self { name, bodies, joints: own, shapes, mut warnings, weightless, apart: by_name, .. } = self;
         for mut joint in own {
             match options.base {
                 RobotBase::Fixed { x_wb } if joint.parent.is_none() => joint.x_pf = x_wb * joint.x_pf,
@@ -138,7 +164,17 @@ impl RobotParts {
         warn_of_inertia(&bodies, &mut warnings);
         warnings.extend(absent_meshes(&shapes, &search));
         let visuals = visuals(&shapes, &search);
-        Ok(RobotDescription { name, bodies, joints, collisions, visuals, warnings })
+        let mut apart = Vec::new();
+        for pair in by_name {
+            let [a, b] = pair.each_ref().map(|link| bodies.iter().position(|body| body.name == *link));
+            let (Some(a), Some(b)) = (a, b) else {
+                let message = format!("found the links `{}` and `{}`; both must be there", pair[0], pair[1]);
+                return Err(element(path, "a collision filter group".to_owned(), message));
+            };
+            apart.push([a, b]);
+        }
+        let weightless = is_weightless(&weightless, &bodies, &joints, &mut warnings);
+        Ok(RobotDescription { name, bodies, joints, collisions, visuals, apart, weightless, warnings })
     }
 
     /// The joint that connects the first link that no joint has as its child with the world. Without
@@ -167,9 +203,14 @@ impl RobotDescription {
     /// # Errors
     /// When links and joints do not make a tree with masses and limits that can be.
     pub fn robot(self, path: &Path) -> Result<Robot, FileError> {
-        let Self { name, bodies, joints, collisions, warnings, visuals: _ } = self;
-        let mechanism = Mechanism::new(bodies, joints)
+        let Self { name, bodies, joints, collisions, warnings, weightless, .. } = self;
+        let mut mechanism = Mechanism::new(bodies, joints)
             .map_err(|source| FileError::Mechanism { path: path.to_owned(), source })?;
+        if weightless {
+            for joint in 0..mechanism.joints().len() {
+                mechanism = mechanism.with_gravity_compensation(joint);
+            }
+        }
         Ok(Robot { name, mechanism, collisions, warnings })
     }
 }
@@ -185,12 +226,38 @@ pub(super) fn link_mass(mass: f64, inertia: [f64; 6], x_bi: &RigidTransform) -> 
     Some(MassProperties { mass, center_of_mass: Vector3::zeros(), inertia }.seen_from(x_bi))
 }
 
+/// Whether gravity acts on no link that moves; where it does not act on some of them alone, that is told.
+fn is_weightless(
+    without: &[String],
+    bodies: &[BodyDescription],
+    joints: &[JointDescription],
+    warnings: &mut Vec<String>,
+) -> bool {
+    let above = |link: &str| joints.iter().find(|joint| joint.child == link);
+    let moves = |body: &&BodyDescription| {
+        let chain = std::iter::successors(above(&body.name), |joint| above(joint.parent.as_deref()?));
+        body.mass.is_some() && chain.take(joints.len()).any(|joint| joint.kind != JointKind::Fixed)
+    };
+    let moving: Vec<&str> = bodies.iter().filter(moves).map(|body| body.name.as_str()).collect();
+    let (light, heavy): (Vec<&str>, Vec<&str>) =
+        moving.into_iter().partition(|link| without.iter().any(|name| name == link));
+    if !light.is_empty() && !heavy.is_empty() {
+        warnings.push(format!(
+            "gravity acts on all links of a robot or on none; the file has it act on {}, and so it does on {}",
+            heavy.join(", "),
+            light.join(", ")
+        ));
+    }
+    !light.is_empty() && heavy.is_empty()
+}
+
 /// Motion is well defined for an inertia that is positive definite but that no distribution of
-/// mass has, and published robots have such.
+/// mass has, and published robots have such. Points and rods lack moments, and are good.
 fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
     for body in bodies {
-        if let Some(Err(error @ MassPropertiesError::Inertia(_))) =
+        if let Some(Err(error @ MassPropertiesError::Inertia([small, middle, large]))) =
             body.mass.as_ref().map(MassProperties::validate)
+            && !(small >= -1e-12 * large && small + middle >= large * (1.0 - 1e-6))
         {
             warnings.push(format!("link `{}`: {error}", body.name));
         }

@@ -8,7 +8,7 @@ use crate::geometry::{LENGTH_RANGE, ReadMeshError, Shape, SurfaceMesh};
 use crate::spatial::RigidTransform;
 
 /// The formats of meshes that can be drawn.
-pub(crate) const DRAWN_FORMATS: &str = ".obj, .stl, .vtk and .msh";
+pub(crate) const DRAWN_FORMATS: &str = ".obj, .ply, .stl, .vtk and .msh";
 
 /// Length of the edges around round primitives, in parts of their radius.
 const RESOLUTION: f64 = 0.25;
@@ -39,6 +39,7 @@ impl Visual {
             Ok(VisualShape { geometry: LinkGeometry::Primitive(shape), .. }) => {
                 format!("the {}", shape.name())
             }
+            Ok(VisualShape { geometry: LinkGeometry::HalfSpace, .. }) => "the plane".to_owned(),
             Err(_) => "the visual element".to_owned(),
         }
     }
@@ -51,6 +52,7 @@ impl Visual {
             LinkGeometry::Primitive(shape) => {
                 shape.surface_mesh(resolution(shape)).map_err(|error| error.to_string())?
             }
+            LinkGeometry::HalfSpace => return Err("it has no bounds".to_owned()),
             LinkGeometry::Mesh(mesh) => {
                 let file = mesh.file.as_deref().ok_or("not found")?;
                 let mut surface = SurfaceMesh::read_triangles(file).map_err(|error| match error {

@@ -21,6 +21,8 @@ pub(in crate::io) struct DrivenRobot<'t> {
     pub field: FieldPath,
     /// The names of its joints.
     pub joints: Vec<String>,
+    /// Whether gravity does not act on it.
+    pub weightless: bool,
 }
 
 /// The actuators of a scene and their commands: those of the file in its order, then those of robots with a drive
@@ -60,7 +62,7 @@ fn add_drives(
     made: &mut Vec<Actuator>,
     commands: &mut Vec<Command>,
 ) -> Result<(), Problem> {
-    let DrivenRobot { table, field, joints } = robot;
+    let DrivenRobot { table, field, joints, .. } = robot;
     let in_file = |joint: &str| joint.strip_prefix(table.prefix.as_str()).unwrap_or(joint).to_owned();
     let Some(drive) = table.drive else {
         return match table.commands.keys().next() {

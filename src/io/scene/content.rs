@@ -19,7 +19,7 @@ use crate::io::scene::body_tables::{
 use crate::io::scene::computed_torque::under_computed_torque;
 use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::geometry_tables::{
-    GeometryContext, geometry, soft_part_warning, zero_gradient_warning,
+    GeometryContext, geometry, overlap_warning, soft_part_warning, zero_gradient_warning,
 };
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::load_tables::loads;
@@ -75,9 +75,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let context = GeometryContext {
         folder: path.parent().unwrap_or(Path::new("")),
         tables: &table.materials,
-        materials: &materials,
+        materials: materials.into(),
         primitives: RefCell::default(),
         files: RefCell::default(),
+        notes: RefCell::default(),
     };
     let robots = table.robots.iter().enumerate();
     let robots = robots
@@ -96,13 +97,16 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let mut driven = Vec::with_capacity(robots.len());
     for (i, (robot, t)) in robots.iter().zip(&table.robots).enumerate() {
         let joints = robot.joints.iter().map(|joint| joint.name.clone()).collect();
-        driven.push(DrivenRobot { table: t, field: root.key("robots").index(i), joints });
+        let weightless = robot.weightless || t.gravity_compensation;
+        driven.push(DrivenRobot { table: t, field: root.key("robots").index(i), joints, weightless });
     }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;
     }
 
+    let materials = context.materials.into_inner();
     let mut files = context.files.into_inner();
+    parts.warnings.extend(context.notes.into_inner());
     let mechanism = compensated(parts.mechanism(&names)?, &driven)?;
     let mechanism = under_computed_torque(mechanism, &driven)?;
     let table_of_joint = |name: &str| parts.joint_tables.get(name).cloned();
@@ -196,21 +200,21 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     })
 }
 
-/// The mechanism with gravity acting on no robot that compensates it.
+/// The mechanism with gravity acting on no robot that compensates it, or whose file has it so.
 fn compensated(mut mechanism: Mechanism, robots: &[DrivenRobot]) -> Result<Mechanism, Problem> {
     let owner = |name: &str| robots.iter().find(|robot| robot.joints.iter().any(|joint| joint == name));
-    for robot in robots.iter().filter(|robot| robot.table.gravity_compensation) {
+    for robot in robots.iter().filter(|robot| robot.weightless) {
         for joint in robot.joints.iter().filter_map(|name| mechanism.joint_index(name)).collect::<Vec<_>>() {
             let tree = mechanism.trees().iter().find(|tree| tree.joints.contains(&joint));
             let all = tree.map_or(0..0, |tree| tree.joints.clone());
             let others = mechanism.joints()[all].iter();
             let other = others
                 .map(|joint| &joint.name)
-                .find(|name| owner(name).is_none_or(|other| !other.table.gravity_compensation));
+                .find(|name| owner(name).is_none_or(|other| !other.weightless));
             if let Some(other) = other {
                 let message = format!(
-                    "joint `{other}` is of the same tree of bodies and not of a robot with `gravity_compensation`: the \
-                     weight of a tree is carried as a whole"
+                    "joint `{other}` is of the same tree of bodies and not of a robot with `gravity_compensation`: gravity \
+                     acts on a tree as a whole or not at all"
                 );
                 return Err(Problem::new(robot.field.key("gravity_compensation"), message));
             }
@@ -277,6 +281,7 @@ impl Parts {
             // Other shapes are convex, and even.
             if let ShapeTable::Mesh(_) | ShapeTable::VolumeMesh(_) | ShapeTable::SurfaceMesh(_) = g.shape {
                 self.warnings.extend(soft_part_warning(&made, &t.name, &shape));
+                self.warnings.extend(overlap_warning(&made, &t.name, &shape));
             }
             geometries.push(made);
         }

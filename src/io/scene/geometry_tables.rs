@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{RigidSurface, SoftPart, primitive_field, soft_part};
-use crate::geometry::{Revolved, Shape};
+use crate::geometry::{Revolved, Shape, doubly_counted};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{PoseFields, Range, number, vector};
-use crate::io::scene::mesh_tables::{Meshes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
+use crate::io::scene::mesh_tables::{Meshes, Notes, convex_meshes, mesh_file, surface_mesh, volume_mesh};
 use crate::io::scene::pressure_law_tables::LayeredLaw;
 use crate::io::scene::schema::MaterialTable;
 use crate::io::scene::shape_schema::{
@@ -26,12 +26,14 @@ pub(in crate::io) struct GeometryContext<'a> {
     pub folder: &'a Path,
     /// The materials as written.
     pub tables: &'a BTreeMap<String, MaterialTable>,
-    /// The same materials, in the same order.
-    pub materials: &'a [NamedMaterial],
+    /// The same materials, in the same order, and after them those of robots' files.
+    pub materials: RefCell<Vec<NamedMaterial>>,
     /// The primitives made so far, which geometries of the same shape share.
     pub primitives: RefCell<HashMap<PrimitiveKey, ContactShape>>,
     /// The files that geometries were read from.
     pub files: RefCell<Vec<PathBuf>>,
+    /// What there is to tell of them.
+    pub notes: Notes,
 }
 
 /// What tells primitives from others: the shape's kind and the bits of its lengths and of its
@@ -83,7 +85,7 @@ pub(in crate::io) fn body_geometry(
     material: Option<usize>,
     context: &GeometryContext,
 ) -> BodyGeometry {
-    let parameters = material.map_or(Material::NONE, |i| context.materials[i].material);
+    let parameters = material.map_or(Material::NONE, |i| context.materials.borrow()[i].material);
     let collider = Collider::new(shape.geometry, parameters, shape.thickness);
     BodyGeometry { x_bg, collider, material, unit_mass: shape.unit_mass }
 }
@@ -134,14 +136,42 @@ pub(in crate::io) fn soft_part_warning(g: &BodyGeometry, body: &str, shape: &Fie
     ))
 }
 
+/// The least part of a volume that is told when it is counted twice.
+const LEAST_OVERLAP: f64 = 1e-4;
+
+/// What to say of a mesh that overlaps itself.
+pub(in crate::io) fn overlap_warning(g: &BodyGeometry, body: &str, shape: &FieldPath) -> Option<Problem> {
+    let [more, less] = match g.collider.geometry.as_ref() {
+        ContactGeometry::Compliant(field) => doubly_counted(&field.mesh().boundary()),
+        ContactGeometry::Rigid(surface) => doubly_counted(surface.mesh()),
+        _ => return None,
+    };
+    let volume = g.unit_mass?.mass;
+    (more + less > LEAST_OVERLAP).then(|| {
+        let what = match less > more {
+            true => "lies inside the surface turned inside out, and counts as less than nothing",
+            false => "lies in several parts of the mesh at once, and counts for each",
+        };
+        Problem::new(
+            shape.clone(),
+            format_args!(
+                "body `{body}`: the mesh overlaps itself: {:.1e} m³, {:.1} % of its volume of {volume:.3e} m³, {what}, in \
+                 mass and in contact; give the union of its parts, or a geometry for each",
+                more.max(less) * volume,
+                100.0 * more.max(less)
+            ),
+        )
+    })
+}
+
 /// The index of a material.
 pub(in crate::io) fn find_material(
     name: &str,
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<usize, Problem> {
-    context.materials.iter().position(|m| m.name == name).ok_or_else(|| {
-        let known: Vec<&str> = context.materials.iter().map(|m| m.name.as_str()).collect();
+    context.tables.keys().position(|known| known == name).ok_or_else(|| {
+        let known: Vec<&str> = context.tables.keys().map(String::as_str).collect();
         let known = if known.is_empty() {
             "the scene defines none".to_owned()
         } else {
@@ -157,7 +187,7 @@ pub(in crate::io) fn check_compliant(
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<(), Problem> {
-    let name = &context.materials[material].name;
+    let name = &context.materials.borrow()[material].name;
     if context.tables[name].hydroelastic_modulus.is_none() {
         return Err(Problem::new(
             field.clone(),
@@ -170,7 +200,11 @@ pub(in crate::io) fn check_compliant(
 }
 
 /// A half-space; a rigid one has no thickness, and one that is given is not used.
-fn half_space(t: &HalfSpaceTable, rigid: bool, table: &FieldPath) -> Result<ContactShape, Problem> {
+pub(in crate::io) fn half_space(
+    t: &HalfSpaceTable,
+    rigid: bool,
+    table: &FieldPath,
+) -> Result<ContactShape, Problem> {
     let field = table.key("thickness");
     let thickness = t.thickness.map(|x| number(x, Range::Positive, &field)).transpose()?;
     let shape = |geometry, thickness| {
@@ -230,7 +264,7 @@ fn bounded(
         ShapeTable::Hole(t) => return hole(t, rigid, &field.key("hole")),
         ShapeTable::Mesh(m) => {
             context.files.borrow_mut().push(context.folder.join(&m.file));
-            mesh_file(m, rigid, context.folder, &field.key("mesh"))
+            mesh_file(m, rigid, context.folder, &context.notes, &field.key("mesh"))
         }
         ShapeTable::Convex(c) => {
             context.files.borrow_mut().extend(c.file.iter().map(|file| context.folder.join(file)));

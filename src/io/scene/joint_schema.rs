@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 #[cfg(test)]
 use schemars::JsonSchema;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::io::scene::actuator_schema::{CommandTable, RobotDriveTable};
@@ -161,9 +162,13 @@ pub(in crate::io) enum BaseTable {
 /// follow them; the ranges of these joints are not enforced. Loops are refused.
 ///
 /// An SDF file has one model, of links and of joints that are fixed, revolute, continuous, prismatic or ball, with poses
-/// as versions from 1.5 on have them. What it says of contact is not used: materials are those of the scene.
+/// as versions from 1.5 on have them; a `plane` is a half-space, and a `static` model does not move.
 ///
-/// A link can touch other bodies, with its `collision` elements, only if `materials` names it.
+/// A link can touch other bodies, with its `collision` elements, if `materials` names it or its file has Drake's
+/// `proximity_properties` for them: rigid, or compliant with a hydroelastic modulus. The file then gives the material
+/// (modulus, dissipation, relaxation time, friction), which is called as the link, and the resolution; what the
+/// scene says of a link is instead of that. Drake's collision filter groups, rotor inertias, gear ratios and convex
+/// meshes are read too.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -208,11 +213,15 @@ pub(in crate::io) struct RobotTable {
     #[cfg_attr(test, schemars(extend("x-unit" = "N m or N", "x-default" = "that of the file")))]
     pub joint_friction: Option<f64>,
     /// The material of each link that can touch other bodies, by the link's name in its file: the
-    /// name of a material, or `rigid`.
+    /// name of a material, `rigid`, or `none` for a link that touches nothing. Without it, that of its file.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
+    /// What links collide with where their file has a mesh: `mesh`, or `convex`, which is the convex hull of its
+    /// vertices, whatever its triangles are; for all links, or a table by their names in the file.
+    #[cfg_attr(test, schemars(extend("x-default" = "`mesh`, or as the file declares it")))]
+    pub collision: Option<CollisionTable>,
     /// Resolution of the primitive shapes of its links.
-    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "that of each shape")))]
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "that of the file or of each shape")))]
     pub resolution: Option<f64>,
     /// Whether links of the robot touch each other.
     #[serde(default = "yes")]
@@ -240,8 +249,55 @@ pub(in crate::io) struct RobotTable {
     pub independent_mimic_joints: bool,
 }
 
-/// The value that stands for a rigid link instead of a material's name.
+/// What a link with a mesh collides with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::io) enum CollisionKind {
+    /// The mesh.
+    Mesh,
+    /// The convex hull of its vertices.
+    Convex,
+}
+
+/// One kind for all links, or one for each by its name.
+#[derive(Debug)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(untagged))]
+pub(in crate::io) enum CollisionTable {
+    /// Of all links.
+    All(CollisionKind),
+    /// Of some.
+    Some(BTreeMap<String, CollisionKind>),
+}
+
+impl<'de> Deserialize<'de> for CollisionTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CollisionVisitor;
+
+        impl<'de> Visitor<'de> for CollisionVisitor {
+            type Value = CollisionTable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"mesh\", \"convex\", or a table of these by the names of links")
+            }
+
+            fn visit_str<E: Error>(self, kind: &str) -> Result<CollisionTable, E> {
+                CollisionKind::deserialize(kind.into_deserializer()).map(CollisionTable::All)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CollisionTable, A::Error> {
+                map_without_duplicates(MapAccessDeserializer::new(map)).map(CollisionTable::Some)
+            }
+        }
+
+        deserializer.deserialize_any(CollisionVisitor)
+    }
+}
+
+/// The values that stand for a rigid link, and for one that touches nothing, instead of a material's name.
 pub(in crate::io) const RIGID: &str = "rigid";
+pub(in crate::io) const NONE: &str = "none";
 
 fn yes() -> bool {
     true

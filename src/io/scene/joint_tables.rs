@@ -250,8 +250,7 @@ pub(in crate::io) fn mechanism_problem(
         ModelError::Mass { body, .. }
         | ModelError::TwoParents { body, .. }
         | ModelError::Unconnected(body) => table_of_body(body),
-        ModelError::Composite { joint, .. }
-        | ModelError::ZeroInertia { joint, .. }
+        ModelError::ZeroInertia { joint, .. }
         | ModelError::LimitsReversed { joint, .. }
         | ModelError::JointValue { joint, .. } => table_of_joint(joint),
         _ => None,

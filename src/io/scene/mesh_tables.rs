@@ -1,5 +1,6 @@
 //! From the mesh tables of a scene file to checked meshes with their extents.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use nalgebra::Vector3;
@@ -8,7 +9,7 @@ use crate::field::{
     DEFAULT_CORE_THRESHOLD, FieldError, deep_core, distance_extent, laplace_extent,
     split_zero_gradient_tetrahedra,
 };
-use crate::geometry::{SurfaceMesh, VertexPlace, VolumeMesh, vertex_places};
+use crate::geometry::{SurfaceMesh, VertexPlace, VolumeMesh, read_points, vertex_places};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{Range, number, vector};
@@ -53,16 +54,17 @@ pub(in crate::io) fn surface_mesh(
     from_surface(mesh, t.extent.as_ref(), rigid, table)
 }
 
-/// A mesh in a file: a surface (.obj, .stl) or a volume (.vtk, .msh).
+/// A mesh in a file: a surface (.obj, .ply, .stl) or a volume (.vtk, .msh). What there is to tell of it goes to `notes`.
 pub(in crate::io) fn mesh_file(
     t: &MeshTable,
     rigid: bool,
     folder: &Path,
+    notes: &Notes,
     table: &FieldPath,
 ) -> Result<Meshes, Problem> {
     let field = table.key("file");
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
-    match read_mesh(&t.file, folder, &field)? {
+    match read_mesh(&folder.join(&t.file), notes, &field)? {
         // A surface that is filled has no tetrahedra to split: all of them share an inner vertex.
         MeshFile::Surface(mesh) => from_surface(mesh.scaled(scale), t.extent.as_ref(), rigid, table),
         MeshFile::Volume(mesh) => {
@@ -71,14 +73,23 @@ pub(in crate::io) fn mesh_file(
     }
 }
 
-/// The mesh of a robot's link, its coordinates multiplied by factors.
+/// The mesh of a robot's link or its convex hull, with coordinates multiplied by factors.
 pub(in crate::io) fn link_mesh(
     file: &Path,
     scale: &Vector3<f64>,
+    convex: bool,
     rigid: bool,
+    notes: &Notes,
     field: &FieldPath,
 ) -> Result<Meshes, Problem> {
-    match read_mesh(file, Path::new(""), field)? {
+    if convex {
+        let mut points = points_of(file, field)?;
+        points.iter_mut().for_each(|v| v.component_mul_assign(scale));
+        let hull = SurfaceMesh::convex_hull(&points);
+        let problem = |error| Problem::new(field.clone(), format_args!("{}: {error}", file.display()));
+        return from_surface(hull.map_err(problem)?, None, rigid, field);
+    }
+    match read_mesh(file, notes, field)? {
         MeshFile::Surface(mut mesh) => {
             mesh.stretch(scale);
             from_surface(mesh, None, rigid, field)
@@ -103,10 +114,7 @@ pub(in crate::io) fn convex_meshes(
 ) -> Result<Meshes, Problem> {
     let points = match (&t.points, &t.file) {
         (Some(points), None) => vertices(points, &table.key("points"))?,
-        (None, Some(file)) => match read_mesh(file, folder, &table.key("file"))? {
-            MeshFile::Surface(mesh) => mesh.vertices,
-            MeshFile::Volume(mesh) => mesh.vertices,
-        },
+        (None, Some(file)) => points_of(&folder.join(file), &table.key("file"))?,
         _ => {
             return Err(Problem::new(
                 table.clone(),
@@ -125,21 +133,38 @@ enum MeshFile {
     Volume(VolumeMesh),
 }
 
+/// What there is to tell of files.
+pub(in crate::io) type Notes = RefCell<Vec<Problem>>;
+
+/// The vertices of a file, whatever its elements.
+fn points_of(file: &Path, field: &FieldPath) -> Result<Vec<Vector3<f64>>, Problem> {
+    check_ending(file, field)?;
+    read_points(file).map_err(|error| Problem::new(field.clone(), error))
+}
+
 /// Reads a file by the ending of its name.
-fn read_mesh(file: &Path, folder: &Path, field: &FieldPath) -> Result<MeshFile, Problem> {
-    let path = folder.join(file);
+fn read_mesh(file: &Path, notes: &Notes, field: &FieldPath) -> Result<MeshFile, Problem> {
+    let read = match check_ending(file, field)? {
+        true => VolumeMesh::read(file).map(MeshFile::Volume),
+        false => SurfaceMesh::read_mended(file).map(|(mesh, told)| {
+            let told = told.into_iter().map(|note| format!("{}: {note}", file.display()));
+            notes.borrow_mut().extend(told.map(|note| Problem::new(field.clone(), note)));
+            MeshFile::Surface(mesh)
+        }),
+    };
+    read.map_err(|error| Problem::new(field.clone(), error))
+}
+
+/// Whether a file is a volume mesh by the ending of its name.
+fn check_ending(file: &Path, field: &FieldPath) -> Result<bool, Problem> {
     let ending = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
     match ending.as_str() {
-        "obj" | "stl" => SurfaceMesh::read(&path)
-            .map(MeshFile::Surface)
-            .map_err(|error| Problem::new(field.clone(), error)),
-        "vtk" | "msh" => {
-            VolumeMesh::read(&path).map(MeshFile::Volume).map_err(|error| Problem::new(field.clone(), error))
-        }
+        "obj" | "ply" | "stl" => Ok(false),
+        "vtk" | "msh" => Ok(true),
         _ => Err(Problem::new(
             field.clone(),
             format_args!(
-                "found `{}`; a mesh file ends in .obj or .stl (surface) or .vtk or .msh (volume)",
+                "found `{}`; a mesh file ends in .obj, .ply or .stl (surface) or .vtk or .msh (volume)",
                 file.display()
             ),
         )),

@@ -6,21 +6,26 @@ use std::path::Path;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::robot::{
-    CollisionShape, LinkGeometry, MimicJoints, RobotBase, RobotDescription, RobotOptions, disabled_collisions,
+    CollisionShape, Compliance, LinkGeometry, MimicJoints, RobotBase, RobotDescription, RobotOptions,
+    disabled_collisions,
 };
 use crate::io::scene::actuator_schema::RobotDriveTable;
-use crate::io::scene::body_tables::{PoseFields, Range, number};
+use crate::io::scene::body_tables::{PoseFields, Range, material, number};
 use crate::io::scene::geometry_tables::{
-    ContactShape, GeometryContext, body_geometry, check_compliant, find_material, primitive,
-    zero_gradient_warning,
+    ContactShape, GeometryContext, body_geometry, check_compliant, find_material, half_space,
+    overlap_warning, primitive, zero_gradient_warning,
 };
-use crate::io::scene::joint_schema::{BaseTable, Coordinates, RIGID, RobotTable};
+use crate::io::scene::joint_schema::{
+    BaseTable, CollisionKind, CollisionTable, Coordinates, NONE, RIGID, RobotTable,
+};
 use crate::io::scene::joint_tables::{InitialCoordinates, configuration, free_configuration, velocity};
 use crate::io::scene::mesh_tables::link_mesh;
 use crate::io::scene::pressure_law_tables::LayeredLaw;
+use crate::io::scene::schema::MaterialTable;
+use crate::io::scene::shape_schema::HalfSpaceTable;
 use crate::io::scene::visuals::RobotVisuals;
-use crate::multibody::BodyGeometry;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
+use crate::multibody::{BodyGeometry, NamedMaterial};
 use crate::spatial::{MassProperties, RigidTransform};
 
 /// A robot of a scene. Its names have their prefix.
@@ -32,6 +37,8 @@ pub(in crate::io) struct SceneRobot {
     pub geometries: Vec<Vec<BodyGeometry>>,
     /// Links that do not touch each other, by their indices.
     pub apart: Vec<[usize; 2]>,
+    /// Whether gravity acts on none of its links.
+    pub weightless: bool,
     /// Where its joints start.
     pub initial: Vec<InitialCoordinates>,
     /// What is drawn of its links.
@@ -116,15 +123,13 @@ pub(in crate::io) fn robot(
     warnings.extend(locked_joints(t, &robot, table));
     let geometries = geometries(t, &robot, context, table, &mut warnings)?;
 
-    let apart = match &t.srdf {
-        None => Vec::new(),
-        Some(srdf) => {
-            let (path, field) = (context.folder.join(srdf), table.key("srdf"));
-            context.files.borrow_mut().push(path.clone());
-            let names: Vec<&str> = robot.bodies.iter().map(|body| body.name.as_str()).collect();
-            disabled_collisions(&path, &names).map_err(|error| Problem::new(field, error))?
-        }
-    };
+    let mut apart = robot.apart.clone();
+    if let Some(srdf) = &t.srdf {
+        let (path, field) = (context.folder.join(srdf), table.key("srdf"));
+        context.files.borrow_mut().push(path.clone());
+        let names: Vec<&str> = robot.bodies.iter().map(|body| body.name.as_str()).collect();
+        apart.extend(disabled_collisions(&path, &names).map_err(|error| Problem::new(field, error))?);
+    }
     let prefixed = |name: &mut String| name.insert_str(0, &t.prefix);
     robot.bodies.iter_mut().for_each(|b| prefixed(&mut b.name));
     for joint in &mut robot.joints {
@@ -137,9 +142,9 @@ pub(in crate::io) fn robot(
     }
     initial.iter_mut().for_each(|i| prefixed(&mut i.joint));
     robot.visuals.iter_mut().for_each(|visual| prefixed(&mut visual.body));
-    let RobotDescription { name, bodies, joints, visuals, .. } = robot;
+    let RobotDescription { name, bodies, joints, visuals, weightless, .. } = robot;
     let visuals = RobotVisuals { robot: name, visuals };
-    Ok(SceneRobot { bodies, joints, geometries, apart, initial, visuals, warnings, missing })
+    Ok(SceneRobot { bodies, joints, geometries, apart, weightless, initial, visuals, warnings, missing })
 }
 
 /// The initial coordinates by the joints' names in the robot's file.
@@ -198,37 +203,139 @@ fn geometries(
 ) -> Result<Vec<Vec<BodyGeometry>>, Problem> {
     let resolution = &table.key("resolution");
     t.resolution.map(|r| number(r, Range::Positive, resolution)).transpose()?;
+    let named = named_materials(t, robot, context, table)?;
     let mut geometries = vec![Vec::new(); robot.bodies.len()];
+    let mut silent = Vec::new();
+    for shape in &robot.collisions {
+        let Some(body) = robot.bodies.iter().position(|b| b.name == shape.body) else { continue };
+        let (material, field) = match named.get(shape.body.as_str()) {
+            Some(None) => continue,
+            Some(Some(material)) => (*material, table.key("materials").key(&shape.body)),
+            None => match file_material(&t.prefix, shape, context, &table.key("urdf"))? {
+                Some(material) => (material, table.key("urdf")),
+                None => {
+                    silent.push(shape.body.as_str());
+                    continue;
+                }
+            },
+        };
+        let rigid = matches!(material, ContactMaterial::Rigid(_));
+        let made = contact_shape(t, shape, rigid, context, &field)?;
+        let (ContactMaterial::Rigid(material) | ContactMaterial::Compliant(material)) = material;
+        let made = body_geometry(shape.x_bg, made, material, context);
+        warnings.extend(zero_gradient_warning(&made, &shape.body, &field));
+        if let LinkGeometry::Mesh(_) = shape.geometry {
+            warnings.extend(overlap_warning(&made, &shape.body, &field));
+        }
+        geometries[body].push(made);
+    }
+    silent.dedup();
+    if !silent.is_empty() {
+        let message = format!(
+            "links that have collision geometry but no material touch nothing: {}; `materials` names those that do",
+            list(&silent)
+        );
+        warnings.push(Problem::new(table.key("materials"), message));
+    }
+    Ok(geometries)
+}
+
+/// What a geometry of a link is in contact, with the index of its material.
+#[derive(Clone, Copy)]
+enum ContactMaterial {
+    Rigid(Option<usize>),
+    Compliant(Option<usize>),
+}
+
+/// The materials that the scene gives links; none for those that touch nothing.
+fn named_materials<'t>(
+    t: &'t RobotTable,
+    robot: &RobotDescription,
+    context: &GeometryContext,
+    table: &FieldPath,
+) -> Result<BTreeMap<&'t str, Option<ContactMaterial>>, Problem> {
+    let check_link = |link: &str, field: &FieldPath| {
+        if robot.bodies.iter().any(|b| b.name == link) {
+            return Ok(());
+        }
+        let known: Vec<&str> = robot.bodies.iter().map(|b| b.name.as_str()).collect();
+        Err(Problem::new(field.clone(), format!("is no link; the links are {}", list(&known))))
+    };
+    if let Some(CollisionTable::Some(kinds)) = &t.collision {
+        let field = table.key("collision");
+        kinds.keys().try_for_each(|link| check_link(link, &field.key(link)))?;
+    }
+    let mut named = BTreeMap::new();
     for (link, material) in &t.materials {
         let field = table.key("materials").key(link);
-        let Some(body) = robot.bodies.iter().position(|b| b.name == *link) else {
-            let known: Vec<&str> = robot.bodies.iter().map(|b| b.name.as_str()).collect();
-            let message = format!("is no link; the links are {}", list(&known));
-            return Err(Problem::new(field, message));
-        };
-        let rigid = material == RIGID;
-        let material = if rigid {
+        check_link(link, &field)?;
+        let found = if material == RIGID {
+            Some(ContactMaterial::Rigid(None))
+        } else if material == NONE {
             None
         } else {
             let index = find_material(material, context, &field)?;
             check_compliant(index, context, &field)?;
-            Some(index)
+            Some(ContactMaterial::Compliant(Some(index)))
         };
-        for shape in robot.collisions.iter().filter(|c| c.body == *link) {
-            let made = contact_shape(shape, t.resolution, rigid, context, &field)?;
-            let made = body_geometry(shape.x_bg, made, material, context);
-            warnings.extend(zero_gradient_warning(&made, link, &field));
-            geometries[body].push(made);
-        }
-        if geometries[body].is_empty() {
+        if !robot.collisions.iter().any(|c| c.body == *link) {
             let mut known: Vec<&str> = robot.collisions.iter().map(|c| c.body.as_str()).collect();
             known.dedup();
             let message = format!("the link has no collision geometry; those that have are {}", list(&known));
             return Err(Problem::new(field, message));
         }
+        named.insert(link.as_str(), found);
     }
-    warnings.extend(silent_links(t, robot, table));
-    Ok(geometries)
+    Ok(named)
+}
+
+/// The material that the file gives a geometry, which joins those of the scene under the name of its link; `None`
+/// without, or where a modulus is missing.
+fn file_material(
+    prefix: &str,
+    shape: &CollisionShape,
+    context: &GeometryContext,
+    field: &FieldPath,
+) -> Result<Option<ContactMaterial>, Problem> {
+    let given = &shape.proximity;
+    let compliant = match given.compliance {
+        None => return Ok(None),
+        Some(Compliance::Compliant) if given.hydroelastic_modulus.is_none() => return Ok(None),
+        Some(compliance) => compliance == Compliance::Compliant,
+    };
+    let written = MaterialTable {
+        hydroelastic_modulus: given.hydroelastic_modulus,
+        dissipation: given.dissipation.unwrap_or(0.0),
+        relaxation_time: given.relaxation_time.unwrap_or(0.0),
+        friction: None,
+        static_friction: given.static_friction,
+        dynamic_friction: given.dynamic_friction,
+        friction_ellipsoid: None,
+    };
+    let name = format!("{prefix}{}", shape.body);
+    let material = material(&written, &FieldPath::root()).map_err(|Problem { field: wrong, message }| {
+        let link = &shape.body;
+        Problem::new(
+            field.clone(),
+            format_args!("link `{link}`, drake:proximity_properties, {wrong}: {message}"),
+        )
+    })?;
+    let mut materials = context.materials.borrow_mut();
+    let own = materials.iter().skip(context.tables.len());
+    let same = own.clone().position(|m| m.material == material && m.name.starts_with(&name));
+    let index = same.map_or(materials.len(), |index| context.tables.len() + index);
+    if index == materials.len() {
+        let mut name = name;
+        while materials.iter().any(|other| other.name == name) {
+            name.push('_');
+        }
+        materials.push(NamedMaterial { name, material });
+    }
+    Ok(Some(if compliant {
+        ContactMaterial::Compliant(Some(index))
+    } else {
+        ContactMaterial::Rigid(Some(index))
+    }))
 }
 
 /// What to say of joints whose friction is more than the effort of their drives.
@@ -249,38 +356,41 @@ fn locked_joints(t: &RobotTable, robot: &RobotDescription, table: &FieldPath) ->
     })
 }
 
-/// What to say of links that could collide but have no material.
-fn silent_links(t: &RobotTable, robot: &RobotDescription, table: &FieldPath) -> Option<Problem> {
-    let mut silent: Vec<&str> = robot.collisions.iter().map(|c| c.body.as_str()).collect();
-    silent.dedup();
-    silent.retain(|link| !t.materials.contains_key(*link));
-    (!silent.is_empty()).then(|| {
-        let message = format!(
-            "links that have collision geometry but no material touch nothing: {}; `materials` names those that do",
-            list(&silent)
-        );
-        Problem::new(table.key("materials"), message)
-    })
-}
-
 /// What a link's collision geometry is in contact.
 fn contact_shape(
+    t: &RobotTable,
     shape: &CollisionShape,
-    resolution: Option<f64>,
     rigid: bool,
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<ContactShape, Problem> {
     let law = LayeredLaw::default();
     let file = shape.mesh_file().map_err(|error| Problem::new(field.clone(), error))?;
-    match (&shape.geometry, file) {
-        (LinkGeometry::Primitive(primitive_shape), _) => {
+    match &shape.geometry {
+        LinkGeometry::Primitive(primitive_shape) => {
+            let resolution = t.resolution.or(shape.proximity.resolution);
             primitive(primitive_shape, resolution, rigid, &law, context, field)
         }
-        (LinkGeometry::Mesh(mesh), file) => {
+        LinkGeometry::HalfSpace if rigid => half_space(&HalfSpaceTable { thickness: None }, true, field),
+        LinkGeometry::HalfSpace => Err(Problem::new(
+            field.clone(),
+            format_args!(
+                "link `{}` collides with a plane, which has no thickness, and so is rigid; a compliant half_space is a \
+                 body of the scene",
+                shape.body
+            ),
+        )),
+        LinkGeometry::Mesh(mesh) => {
+            let kind = match &t.collision {
+                Some(CollisionTable::All(kind)) => Some(kind),
+                Some(CollisionTable::Some(kinds)) => kinds.get(&shape.body),
+                None => None,
+            };
+            let convex = kind.map_or(mesh.convex, |kind| *kind == CollisionKind::Convex);
             let file = file.unwrap_or(Path::new(&mesh.uri));
             context.files.borrow_mut().push(file.to_owned());
-            ContactShape::from_meshes(link_mesh(file, &mesh.scale, rigid, field)?, &law, field)
+            let meshes = link_mesh(file, &mesh.scale, convex, rigid, &context.notes, field)?;
+            ContactShape::from_meshes(meshes, &law, field)
         }
     }
 }

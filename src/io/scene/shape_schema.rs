@@ -297,8 +297,8 @@ pub(in crate::io) struct HalfSpaceTable {
     pub thickness: Option<f64>,
 }
 
-/// A mesh in a file: a closed surface (`.obj`, `.stl`) or a volume (legacy `.vtk`, Gmsh 4.1
-/// `.msh`). A compliant surface is filled with tetrahedra, which must be possible from one inner
+/// A mesh in a file: a closed surface (`.obj`, `.stl`, `.ply`) or a volume (legacy `.vtk`, Gmsh 4.1 or 2 `.msh`), in text
+/// or binary. A compliant surface is filled with tetrahedra, which must be possible from one inner
 /// point; a rigid volume is its boundary.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -323,7 +323,7 @@ pub(in crate::io) struct MeshTable {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct ConvexTable {
-    /// A mesh file, relative to the scene, whose vertices are the points.
+    /// A mesh file, relative to the scene, whose vertices are the points, whatever its triangles are.
     pub file: Option<PathBuf>,
     /// The points.
     #[cfg_attr(test, schemars(extend("x-unit" = "m")))]

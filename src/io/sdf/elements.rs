@@ -2,9 +2,10 @@
 
 use super::pose::{Pose, pose};
 use super::shapes::{Shapes, shapes};
-use super::text::{at, number, number_or, numbers, text, truth};
+use super::text::{at, number, number_or, numbers, text, truth_or};
 use crate::io::robot::values::{child, parse_number, required, required_child};
 use crate::io::robot::xml::{Element, Problem};
+use crate::io::robot::{filtered_pairs, reflected_inertia};
 use crate::multibody::tree::{JointSpring, Mimic};
 use crate::spatial::RigidTransform;
 
@@ -18,6 +19,10 @@ pub(super) struct Model {
     pub canonical_link: Option<String>,
     /// The line of the model's own pose if that is another than none.
     pub placed_at: Option<usize>,
+    /// Whether nothing of it moves.
+    pub is_static: bool,
+    /// Links that do not touch each other.
+    pub apart: Vec<[String; 2]>,
 }
 
 #[derive(Debug)]
@@ -27,6 +32,10 @@ pub(super) struct Link {
     pub pose: Pose,
     pub inertial: Option<Inertial>,
     pub shapes: Shapes,
+    /// Whether gravity acts on it.
+    pub gravity: bool,
+    /// Elements that change its motion and are not simulated.
+    pub ignored: Vec<&'static str>,
 }
 
 /// The mass of a link, in a frame of its own.
@@ -69,6 +78,8 @@ pub(super) struct Joint {
     pub axis: Option<Axis>,
     /// The joint that it follows, and how.
     pub mimics: Option<Mimic>,
+    /// Inertia of its drive's rotor as it feels it.
+    pub rotor_inertia: f64,
 }
 
 /// The axis of a joint, and what acts along it.
@@ -105,10 +116,6 @@ const JOINT_TYPES: [(&str, JointType); 5] = [
     ("ball", JointType::Ball),
 ];
 
-/// Elements of a model that would change its motion and are not read.
-const REFUSED: [&str; 5] =
-    ["model", "include", "drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint"];
-
 /// A position beyond which a limit is none: the format's own default.
 const FAR: f64 = 1e16;
 
@@ -136,21 +143,17 @@ pub(super) fn model(root: &Element) -> Result<Model, Problem> {
     if let Some(second) = models.next() {
         return wrong(second, format!("found a second model, {}; one is allowed", second.label()));
     }
-    if let Some(found) = element.children.iter().find(|child| REFUSED.contains(&child.name.as_str())) {
+    let is_refused = |child: &&Element| match child.name.as_str() {
+        "drake:collision_filter_group" => false,
+        // Of Drake's own are joints and constraints.
+        name => ["model", "include"].contains(&name) || name.starts_with("drake:"),
+    };
+    if let Some(found) = element.children.iter().find(is_refused) {
         let message = "a model has `link`, `joint` and `frame`, and no models or constraints in it";
         return wrong(found, format!("{}: found {}; {message}", element.label(), found.label()));
     }
     if element.attribute("placement_frame").is_some() {
         return wrong(element, format!("{}: found placement_frame; leave it out", element.label()));
-    }
-    if let Some(fixed) = child(element, "static").map_err(at(element))?
-        && truth(fixed)?
-    {
-        return wrong(
-            fixed,
-            "found static = true, so that its joints would not move; leave it out, a scene says base = \"fixed\""
-                .to_owned(),
-        );
     }
     let own = pose(element)?;
     Ok(Model {
@@ -162,14 +165,35 @@ pub(super) fn model(root: &Element) -> Result<Model, Problem> {
             .attribute("canonical_link")
             .filter(|name| !name.is_empty())
             .map(str::to_owned),
+        is_static: truth_or(element, "static", false)?,
+        apart: filtered_pairs(element).map_err(at(element))?,
         placed_at: (own.x != RigidTransform::identity()).then_some(own.line),
     })
 }
 
 fn link(element: &Element) -> Result<Link, Problem> {
     let inertial = child(element, "inertial").map_err(at(element))?.map(inertial).transpose()?;
-    let name = name(element)?;
-    Ok(Link { line: element.line, pose: pose(element)?, inertial, shapes: shapes(element)?, name })
+    let mut ignored = Vec::new();
+    if truth_or(element, "kinematic", false)? {
+        ignored.push("kinematic");
+    }
+    if let Some(decay) = child(element, "velocity_decay").map_err(at(element))?
+        && (number_or(decay, "linear", 0.0)? != 0.0 || number_or(decay, "angular", 0.0)? != 0.0)
+    {
+        ignored.push("velocity_decay");
+    }
+    if element.all("inertial").any(|inertial| inertial.all("fluid_added_mass").next().is_some()) {
+        ignored.push("fluid_added_mass");
+    }
+    Ok(Link {
+        name: name(element)?,
+        line: element.line,
+        pose: pose(element)?,
+        inertial,
+        shapes: shapes(element)?,
+        gravity: truth_or(element, "gravity", true)?,
+        ignored,
+    })
 }
 
 /// The name of an element, which is one that frames may have.
@@ -241,6 +265,7 @@ fn joint(element: &Element) -> Result<Joint, Problem> {
         pose: pose(element)?,
         axis,
         mimics: mimics(element, written)?,
+        rotor_inertia: reflected_inertia(element).map_err(labelled)?.unwrap_or(0.0),
     })
 }
 
@@ -259,11 +284,9 @@ fn axis(element: &Element) -> Result<Axis, Problem> {
         axis.xyz = numbers(xyz)?;
         axis.expressed_in = xyz.attribute("expressed_in").filter(|name| !name.is_empty()).map(str::to_owned);
     }
-    if let Some(old) = child(element, "use_parent_model_frame").map_err(at(element))? {
-        // What versions before 1.7 call the frame that is now named.
-        if truth(old)? {
-            axis.expressed_in = Some("__model__".to_owned());
-        }
+    // What versions before 1.7 call the frame that is now named.
+    if truth_or(element, "use_parent_model_frame", false)? {
+        axis.expressed_in = Some("__model__".to_owned());
     }
     if let Some(dynamics) = child(element, "dynamics").map_err(at(element))? {
         axis.damping = number_or(dynamics, "damping", 0.0)?;

@@ -1,8 +1,7 @@
 //! Robots from SDF files: one model of links and joints that make a tree, of versions 1.5 to 1.x.
 //!
 //! Poses are those of the format from version 1.7 on: a link's is in the model's frame, a joint's in that of its
-//! child, unless they name another frame. What `drake:proximity_properties` and `surface` say of contact is left to
-//! the materials of a scene, as it is of URDF files.
+//! child, unless they name another frame. What `surface` says of contact is left to the materials of a scene.
 
 mod elements;
 mod frames;
@@ -58,24 +57,44 @@ fn parts(model: &Model, path: &Path, options: &RobotOptions) -> Result<RobotPart
     for written in &model.joints {
         let mut joint = joint(written, &frames)?;
         set_friction(&mut joint, written.axis.as_ref().map_or(0.0, |axis| axis.friction), &mut warnings);
+        joint.rotor_inertia = written.rotor_inertia;
         set_mimic(&mut joint, written.mimics.clone(), options.mimic, path, &mut warnings);
         joints.push(joint);
     }
     tree::check(model, &joints)?;
+    // The base carries the first link without a joint; of a static model the others stand beside it.
+    let carried = |link: &Link, joints: &[JointDescription]| joints.iter().any(|j| j.child == link.name);
+    let rootless = model.links.iter().filter(|link| !carried(link, &joints)).skip(1);
+    for link in rootless.collect::<Vec<_>>() {
+        let x_pf = frames.pose(&link.name, link.line)?;
+        let name = format!("{} on the world", link.name);
+        joints.push(JointDescription::new(name, JointKind::Fixed, None, link.name.clone(), x_pf));
+    }
+    for name in ["kinematic", "velocity_decay", "fluid_added_mass"] {
+        let links = model.links.iter().filter(|link| link.ignored.contains(&name));
+        let links: Vec<&str> = links.map(|link| link.name.as_str()).collect();
+        if !links.is_empty() && !model.is_static {
+            warnings.push(format!("`{name}` is not simulated; it is given for {}", links.join(", ")));
+        }
+    }
     let root_pose = |link: &Link| frames.pose(&link.name, link.line);
     Ok(RobotParts {
         name: model.name.clone(),
-        bodies: model.links.iter().map(|link| body(link, &mut warnings)).collect(),
+        bodies: model.links.iter().map(|link| body(link, model.is_static, &mut warnings)).collect(),
         joints,
         shapes: model.links.iter().map(|link| shapes(link, &frames)).collect::<Result<_, _>>()?,
         root_poses: model.links.iter().map(root_pose).collect::<Result<_, _>>()?,
+        is_static: model.is_static,
+        weightless: model.links.iter().filter(|link| !link.gravity).map(|link| link.name.clone()).collect(),
+        apart: model.apart.clone(),
         warnings,
     })
 }
 
-fn body(link: &Link, warnings: &mut Vec<String>) -> BodyDescription {
+fn body(link: &Link, is_static: bool, warnings: &mut Vec<String>) -> BodyDescription {
     let mass = match &link.inertial {
         Some(Inertial { x_bi, mass, inertia }) => link_mass(*mass, *inertia, x_bi),
+        None if is_static => None,
         None => {
             warnings.push(format!(
                 "link `{}` has no `inertial`; the format then has 1 kg, and 1 kg m² about each axis",
@@ -93,6 +112,7 @@ fn shapes(link: &Link, frames: &Frames) -> Result<LinkShapes, Problem> {
             name: shape.name.clone(),
             x_bg: frames.pose_on(&link.name, &shape.pose)?,
             geometry: shape.geometry.clone(),
+            proximity: shape.proximity,
         })
     };
     let visual = |shape: &Result<shapes::Shape, String>| {

@@ -2,9 +2,12 @@
 
 use super::pose::{Pose, pose};
 use super::text::{at, number, numbers, text};
-use crate::io::robot::Geometry;
+use nalgebra::Vector3;
+
 use crate::io::robot::values::{child, required_child};
 use crate::io::robot::xml::{Element, Problem};
+use crate::io::robot::{Geometry, Proximity, proximity};
+use crate::spatial::{RigidTransform, rotation_to};
 
 /// What a link collides with and what is drawn of it.
 #[derive(Debug)]
@@ -20,11 +23,21 @@ pub(super) struct Shape {
     pub name: Option<String>,
     pub pose: Pose,
     pub geometry: Geometry,
+    pub proximity: Proximity,
 }
 
 /// The shapes that are read.
-const SHAPES: [&str; 8] =
-    ["box", "sphere", "cylinder", "capsule", "ellipsoid", "drake:capsule", "drake:ellipsoid", "mesh"];
+const SHAPES: [&str; 9] = [
+    "box",
+    "sphere",
+    "cylinder",
+    "capsule",
+    "ellipsoid",
+    "drake:capsule",
+    "drake:ellipsoid",
+    "mesh",
+    "plane",
+];
 
 pub(super) fn shapes(link: &Element) -> Result<Shapes, Problem> {
     Ok(Shapes {
@@ -36,7 +49,16 @@ pub(super) fn shapes(link: &Element) -> Result<Shapes, Problem> {
 fn shape(element: &Element) -> Result<Shape, Problem> {
     let name = element.attribute("name").map(str::to_owned);
     let written = required_child(element, "geometry").map_err(at(element))?;
-    Ok(Shape { name, pose: pose(element)?, geometry: geometry(written)? })
+    let (geometry, mut pose) = (geometry(written)?, pose(element)?);
+    if let (Geometry::HalfSpace, Some(plane)) = (&geometry, child(written, "plane").map_err(at(written))?)
+        && let Some(normal) = child(plane, "normal").map_err(at(plane))?
+    {
+        let turn = rotation_to(&Vector3::from(numbers(normal)?)).ok_or_else(|| {
+            at(normal)(format!("`normal` is {:?}; it must be finite and not zero", text(normal)))
+        })?;
+        pose.x = pose.x * RigidTransform::new(turn, Vector3::zeros());
+    }
+    Ok(Shape { name, pose, geometry, proximity: proximity(element).map_err(at(element))? })
 }
 
 fn geometry(element: &Element) -> Result<Geometry, Problem> {
@@ -59,13 +81,15 @@ fn geometry(element: &Element) -> Result<Geometry, Problem> {
         "ellipsoid" => {
             Geometry::Ellipsoid { semi_axes: numbers(required_child(shape, "radii").map_err(at(shape))?)? }
         }
+        "plane" => Geometry::HalfSpace,
         "drake:ellipsoid" => Geometry::Ellipsoid { semi_axes: [needed("a")?, needed("b")?, needed("c")?] },
         _ => {
             if let Some(part) = shape.all("submesh").next() {
                 return Err(at(part)("found `submesh`; a mesh is read as a whole".to_owned()));
             }
             let scale = child(shape, "scale").map_err(at(shape))?.map(numbers).transpose()?;
-            Geometry::Mesh { uri: text(required_child(shape, "uri").map_err(at(shape))?), scale }
+            let convex = shape.all("drake:declare_convex").next().is_some();
+            Geometry::Mesh { uri: text(required_child(shape, "uri").map_err(at(shape))?), scale, convex }
         }
     })
 }

@@ -35,11 +35,12 @@ pub(super) fn number_or(element: &Element, name: &str, default: f64) -> Result<f
     Ok(number(element, name)?.unwrap_or(default))
 }
 
-/// Whether an element says true.
-pub(super) fn truth(element: &Element) -> Result<bool, Problem> {
-    match text(element).as_str() {
+/// Whether the element of a name in another says true, or a default where it is not there.
+pub(super) fn truth_or(element: &Element, name: &str, default: bool) -> Result<bool, Problem> {
+    let Some(found) = child(element, name).map_err(at(element))? else { return Ok(default) };
+    match text(found).as_str() {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
-        other => Err(at(element)(format!("{} {other:?}; it must be true or false", is(element)))),
+        other => Err(at(found)(format!("{} {other:?}; it must be true or false", is(found)))),
     }
 }

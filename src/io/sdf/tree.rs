@@ -6,7 +6,8 @@ use super::elements::Model;
 use crate::io::robot::xml::Problem;
 use crate::multibody::tree::JointDescription;
 
-/// Checks that every link but one at most is the child of one joint, and that no joints go round in a circle;
+/// Checks that every link but one at most, unless the model is static, is the child of one joint, and that no joints go
+/// round in a circle;
 /// `joints` are those of the model, in its order.
 pub(super) fn check(model: &Model, joints: &[JointDescription]) -> Result<(), Problem> {
     let mut joint_above: HashMap<&str, usize> = HashMap::new();
@@ -38,7 +39,7 @@ pub(super) fn check(model: &Model, joints: &[JointDescription]) -> Result<(), Pr
         }
     }
     let mut roots = model.links.iter().filter(|link| !joint_above.contains_key(link.name.as_str()));
-    if let (Some(first), Some(second)) = (roots.next(), roots.next()) {
+    if let (Some(first), Some(second), false) = (roots.next(), roots.next(), model.is_static) {
         let message = format!(
             "link `{}` is the child of no joint, as is link `{}`; one such link is allowed",
             second.name, first.name

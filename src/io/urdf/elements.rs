@@ -1,10 +1,12 @@
 //! What the elements of a URDF file say: links and joints as they are written, versions 1.0 to 1.2.
 
+use std::collections::BTreeSet;
+
 use nalgebra::Vector3;
 
 use crate::io::robot::values::{child, number, required, required_child, required_number, required_numbers};
 use crate::io::robot::xml::{Element, Problem};
-use crate::io::robot::{Geometry, LinkShape, LinkShapes};
+use crate::io::robot::{Geometry, LinkShape, LinkShapes, filtered_pairs, proximity, reflected_inertia};
 use crate::multibody::tree::Mimic;
 use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 
@@ -13,6 +15,14 @@ pub(super) struct Robot {
     pub name: String,
     pub links: Vec<Link>,
     pub joints: Vec<Joint>,
+    /// Joints and the inertia of their rotors, as the joints feel it.
+    pub rotors: Vec<(String, f64)>,
+    /// Links that gravity does not act on.
+    pub weightless: Vec<String>,
+    /// Links that do not touch each other.
+    pub apart: Vec<[String; 2]>,
+    /// Elements that change the motion and are not simulated.
+    pub ignored: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -96,6 +106,18 @@ const JOINT_TYPES: [(&str, JointType); 7] = [
     ("spherical", JointType::Spherical),
 ];
 
+/// Elements of Gazebo's for a link or joint that change its motion and are not simulated.
+const GAZEBO: [&str; 5] =
+    ["dampingFactor", "kinematic", "springStiffness", "velocity_decay", "implicitSpringDamper"];
+
+/// Whether an element of a robot changes its motion and is not simulated: a loop, or a constraint of Drake's.
+fn is_ignored(element: &Element) -> bool {
+    match element.name.as_str() {
+        "drake:collision_filter_group" => false,
+        name => name == "loop_joint" || name.starts_with("drake:"),
+    }
+}
+
 /// Reads the element of a robot. What is wrong comes with the line of its link or joint.
 pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
     if root.name != "robot" {
@@ -117,11 +139,43 @@ pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
         };
         elements.map(one).collect()
     }
+    if let Some(found) = root.all("drake:joint").next() {
+        let message = format!("found {}; joints of Drake's own kinds are not read", found.label());
+        return Err((Some(found.line), message));
+    }
+    let gazebo = || root.all("gazebo").filter(|element| element.attribute("reference").is_some());
+    let of_gazebo = gazebo().flat_map(|element| &element.children);
+    let ignored = root.children.iter().filter(|element| is_ignored(element));
+    let ignored = ignored.chain(of_gazebo.filter(|element| GAZEBO.contains(&element.name.as_str())));
+    let at_root = |message| (Some(root.line), message);
     Ok(Robot {
+        rotors: read(root.all("transmission"), rotors)?.concat(),
+        weightless: gazebo()
+            .filter(|e| is_off(e))
+            .filter_map(|e| e.attribute("reference").map(str::to_owned))
+            .collect(),
+        apart: filtered_pairs(root).map_err(at_root)?,
+        ignored: ignored.map(|element| element.name.clone()).collect(),
         name: root.attribute("name").unwrap_or_default().to_owned(),
         links: read(root.all("link"), |element| link(element, version))?,
         joints: read(root.all("joint"), |element| joint(element, version))?,
     })
+}
+
+/// Whether an element of Gazebo takes gravity from a link.
+fn is_off(gazebo: &Element) -> bool {
+    let says = |name, values: [&str; 2]| gazebo.all(name).any(|e| values.contains(&e.text.trim()));
+    says("turnGravityOff", ["true", "1"]) || says("gravity", ["false", "0"])
+}
+
+/// The joints of a transmission with the inertia of its rotor, as they feel it.
+fn rotors(transmission: &Element) -> Result<Vec<(String, f64)>, String> {
+    let mut inertia = None;
+    for actuator in transmission.all("actuator") {
+        inertia = reflected_inertia(actuator)?.or(inertia);
+    }
+    let joints = transmission.all("joint").filter_map(|joint| joint.attribute("name"));
+    Ok(inertia.map_or(Vec::new(), |inertia| joints.map(|name| (name.to_owned(), inertia)).collect()))
 }
 
 fn version(text: &str) -> Option<Version> {
@@ -158,11 +212,12 @@ fn shape(element: &Element, version: Version) -> Result<LinkShape, String> {
         name: element.attribute("name").map(str::to_owned),
         x_bg: origin(element, version)?.pose(),
         geometry: geometry(required_child(element, "geometry")?)?,
+        proximity: proximity(element)?,
     })
 }
 
 fn geometry(element: &Element) -> Result<Geometry, String> {
-    let shapes = ["box", "cylinder", "capsule", "sphere", "mesh"];
+    let shapes = ["box", "cylinder", "capsule", "sphere", "mesh", "drake:capsule", "drake:ellipsoid"];
     let Some(shape) = element.children.iter().find(|child| shapes.contains(&child.name.as_str())) else {
         return Err(format!("`geometry` has no shape; it must be one of {}", shapes.join(", ")));
     };
@@ -170,9 +225,13 @@ fn geometry(element: &Element) -> Result<Geometry, String> {
     Ok(match shape.name.as_str() {
         "box" => Geometry::Box { size: required_numbers(shape, "size")? },
         "cylinder" => Geometry::Cylinder { radius: number("radius")?, length: number("length")? },
-        "capsule" => Geometry::Capsule { radius: number("radius")?, length: number("length")? },
+        "capsule" | "drake:capsule" => {
+            Geometry::Capsule { radius: number("radius")?, length: number("length")? }
+        }
         "sphere" => Geometry::Sphere { radius: number("radius")? },
+        "drake:ellipsoid" => Geometry::Ellipsoid { semi_axes: [number("a")?, number("b")?, number("c")?] },
         _ => Geometry::Mesh {
+            convex: shape.all("drake:declare_convex").next().is_some(),
             uri: required(shape, "filename")?.to_owned(),
             scale: shape.attribute("scale").map(|_| required_numbers(shape, "scale")).transpose()?,
         },
@@ -212,22 +271,19 @@ fn read_mimic(element: &Element) -> Result<Mimic, String> {
 /// The limits; `None` for zeros alone, which some programs write where there are none.
 fn read_limit(element: &Element, version: Version) -> Result<Option<Limit>, String> {
     let or = |name, default| Ok::<f64, String>(number(element, name)?.unwrap_or(default));
+    // A negative one is none, as in SDF files.
+    let velocity = or("velocity", f64::INFINITY)?;
+    let velocity = if velocity < 0.0 { f64::INFINITY } else { velocity };
     // From version 1.2 on what is left out is no limit.
     if version >= (1, 2) {
         let infinite = f64::INFINITY;
         let (lower, upper) = (or("lower", -infinite)?, or("upper", infinite)?);
-        return Ok(Some(Limit {
-            lower,
-            upper,
-            effort: or("effort", infinite)?,
-            velocity: or("velocity", infinite)?,
-        }));
+        return Ok(Some(Limit { lower, upper, effort: or("effort", infinite)?, velocity }));
     }
-    let velocity = required_number(element, "velocity")?;
     let limit =
         Limit { lower: or("lower", 0.0)?, upper: or("upper", 0.0)?, effort: or("effort", 0.0)?, velocity };
-    let zeros = Limit { lower: 0.0, upper: 0.0, effort: 0.0, velocity: 0.0 };
-    Ok((limit != zeros).then_some(limit))
+    let is_zero = [limit.lower, limit.upper, limit.effort, or("velocity", 0.0)?] == [0.0; 4];
+    Ok((!is_zero).then_some(limit))
 }
 
 /// The origin of an element; the parent's where it has none.

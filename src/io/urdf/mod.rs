@@ -5,12 +5,12 @@ mod elements;
 use std::collections::HashSet;
 use std::path::Path;
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::file_error::FileError;
 use super::robot::{RobotOptions, RobotParts, element, invalid, link_mass, set_friction, set_mimic, xml};
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits};
-use crate::spatial::RigidTransform;
+use crate::spatial::{RigidTransform, rotation_to};
 use elements::JointType;
 
 /// The format's name.
@@ -30,7 +30,8 @@ pub(super) fn read(
         let message = "it has no link; it must have at least one".to_owned();
         return Err(invalid(path, FORMAT, (None, message)));
     }
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> =
+        urdf.ignored.iter().map(|name| format!("`{name}` is not simulated")).collect();
     let bodies: Vec<_> = urdf.links.iter().map(body).collect();
     let names: HashSet<&str> = bodies.iter().map(|body| body.name.as_str()).collect();
     let mut joints = Vec::new();
@@ -38,6 +39,8 @@ pub(super) fn read(
         let mut joint = joint(&written, path)?;
         // The world is known without a link of that name.
         joint.parent = joint.parent.filter(|p| p != "world" || names.contains("world"));
+        let rotors = urdf.rotors.iter().filter(|(name, _)| *name == joint.name);
+        joint.rotor_inertia = rotors.map(|(_, inertia)| inertia).sum();
         set_friction(&mut joint, written.friction, &mut warnings);
         set_mimic(&mut joint, written.mimics, options.mimic, path, &mut warnings);
         joints.push(joint);
@@ -45,7 +48,17 @@ pub(super) fn read(
     // The frame that the base places is that of the root.
     let root_poses = vec![RigidTransform::identity(); bodies.len()];
     let shapes = urdf.links.into_iter().map(|link| link.shapes).collect();
-    Ok(RobotParts { name: urdf.name, bodies, joints, shapes, root_poses, warnings })
+    Ok(RobotParts {
+        name: urdf.name,
+        bodies,
+        joints,
+        shapes,
+        root_poses,
+        is_static: false,
+        weightless: urdf.weightless,
+        apart: urdf.apart,
+        warnings,
+    })
 }
 
 fn body(link: &elements::Link) -> BodyDescription {
@@ -74,7 +87,7 @@ fn joint(joint: &elements::Joint, path: &Path) -> Result<JointDescription, FileE
     );
     if kind == JointKind::Planar {
         // The axis is the plane's normal, the joint's z axis.
-        let turn = to_axis(&axis).ok_or_else(|| {
+        let turn = rotation_to(&axis).ok_or_else(|| {
             let message = format!("its axis is {:?}; it must be finite and not zero", joint.axis);
             element(path, format!("joint `{}`", joint.name), message)
         })?;
@@ -91,14 +104,4 @@ fn joint(joint: &elements::Joint, path: &Path) -> Result<JointDescription, FileE
     }
     description.damping = joint.damping;
     Ok(description)
-}
-
-/// The rotation by the least angle that turns z to an axis; none if that has no direction.
-fn to_axis(axis: &Vector3<f64>) -> Option<Matrix3<f64>> {
-    let axis = axis.try_normalize(1e-12).filter(|a| a.iter().all(|x| x.is_finite()))?;
-    Some(match nalgebra::Rotation3::rotation_between(&Vector3::z(), &axis) {
-        Some(rotation) => *rotation.matrix(),
-        // Against z: half a turn about x.
-        None => Matrix3::from_diagonal(&Vector3::new(1.0, -1.0, -1.0)),
-    })
 }

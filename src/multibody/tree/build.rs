@@ -5,7 +5,7 @@ use super::followers::resolved;
 use super::joint::{JointFrame, JointKind};
 use super::mechanism::{Body, Follows, Joint, Mechanism, Tree};
 use super::order::{Order, tree_order};
-use super::validate::{check_composites, check_joints, check_masses};
+use super::validate::{check_inertias, check_joints, check_masses};
 use crate::multibody::model_error::ModelError;
 use crate::spatial::{MassProperties, RigidTransform};
 
@@ -40,7 +40,7 @@ impl Mechanism<f64> {
         mechanism.connect_followers(&follows);
         mechanism.kinds = mechanism.joints_with_coordinates().map(|j| j.kind).collect();
         mechanism.set_composites();
-        check_composites(&mechanism)?;
+        check_inertias(&mechanism)?;
         Ok(mechanism)
     }
 

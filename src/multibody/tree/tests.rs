@@ -60,14 +60,19 @@ fn names_and_trees() {
 
 #[test]
 fn masses() {
-    let point = MassProperties { inertia: Matrix3::zeros(), ..ball() };
-    assert!(matches!(refused(Some(point), good()), ModelError::Composite { joint, .. } if joint == "second"));
+    let point = MassProperties { inertia: Matrix3::zeros(), center_of_mass: Vector3::z(), ..ball() };
+    assert!(
+        matches!(refused(Some(point), good()), ModelError::ZeroInertia { joint, .. } if joint == "second")
+    );
     assert!(matches!(refused(None, good()), ModelError::ZeroInertia { joint, .. } if joint == "second"));
     let negative = MassProperties { mass: -1.0, ..ball() };
     assert_eq!(
         refused(Some(negative), good()),
         ModelError::Mass { body: "b".into(), source: MassPropertiesError::Mass(-1.0) }
     );
+    // Off the axis its place resists.
+    let off = MassProperties { center_of_mass: Vector3::y(), ..point };
+    assert!(Mechanism::new(vec![body("a", Some(off))], vec![joint("first", HINGE, None, "a")]).is_ok());
     // A point of mass is good where it is fixed to a body, and so is a body without any mass.
     let chain = |mass, kind| {
         let bodies = vec![body("a", Some(ball())), body("b", mass)];

@@ -4,9 +4,8 @@ use super::description::{BodyDescription, JointDescription, Mimic};
 use super::forward_dynamics::weakest_joint;
 use super::joint::JointKind;
 use super::mechanism::Mechanism;
-use super::order::list;
 use crate::multibody::model_error::ModelError;
-use crate::spatial::{MassProperties, MassPropertiesError};
+use crate::spatial::MassPropertiesError;
 
 /// How far the rotation of a joint's frame may be from orthonormal.
 const ROTATION_TOLERANCE: f64 = 1e-6;
@@ -126,18 +125,9 @@ fn check_joint(joint: &JointDescription) -> Result<(), ModelError> {
     }
 }
 
-/// Checks that what moves as one has an inertia to go with its mass, and that something resists
-/// the motion of every joint.
-pub(super) fn check_composites(mechanism: &Mechanism) -> Result<(), ModelError> {
-    for (index, joint) in mechanism.joints().iter().enumerate() {
-        if joint.composite().mass == 0.0 {
-            continue;
-        }
-        if let Err(source) = positive_definite(joint.composite()) {
-            let bodies = mechanism.bodies().iter().filter(|b| b.joint == Some(index)).map(|b| &b.name);
-            return Err(ModelError::Composite { joint: joint.name.clone(), bodies: list(bodies), source });
-        }
-    }
+/// Checks that something resists the motion of every joint: of a point or a rod, which lack moments of inertia, its
+/// place may.
+pub(super) fn check_inertias(mechanism: &Mechanism) -> Result<(), ModelError> {
     match weakest_joint(mechanism) {
         Some(joint) => {
             let j = &mechanism.joints()[joint];
@@ -146,20 +136,4 @@ pub(super) fn check_composites(mechanism: &Mechanism) -> Result<(), ModelError> 
         }
         None => Ok(()),
     }
-}
-
-/// Checks that the principal moments of inertia are positive. Whether they satisfy the triangle
-/// inequality is left open: published figures often break it, and motion is well defined all the
-/// same.
-fn positive_definite(properties: &MassProperties) -> Result<(), MassPropertiesError> {
-    if !properties.inertia.iter().all(|x| x.is_finite()) {
-        return Err(MassPropertiesError::Inertia([f64::NAN; 3]));
-    }
-    let moments = properties.inertia.symmetric_eigenvalues();
-    if moments.min() > 1e-12 * moments.amax() {
-        return Ok(());
-    }
-    let mut moments = [moments[0], moments[1], moments[2]];
-    moments.sort_by(f64::total_cmp);
-    Err(MassPropertiesError::Inertia(moments))
 }

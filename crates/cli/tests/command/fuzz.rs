@@ -176,6 +176,42 @@ fn binary_stl() -> Vec<u8> {
     bytes
 }
 
+const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n\
+                   property uchar red\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n0 0 0 9\n\
+                   1 0 0 9\n0 1 0 9\n0 0 1 9\n3 0 2 1\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
+
+/// The two tetrahedra in binary: of VTK, and of Gmsh in its old format.
+fn binary_tetrahedra() -> [Vec<u8>; 2] {
+    let points = [[0.0_f64; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0; 3]];
+    let mut vtk =
+        b"# vtk DataFile Version 2.0\nt\nBINARY\nDATASET UNSTRUCTURED_GRID\nFIELD F 1\nt 1 1 float\n0000\n"
+            .to_vec();
+    vtk.extend(b"POINTS 5 double\n");
+    points.iter().flatten().for_each(|x| vtk.extend(x.to_be_bytes()));
+    vtk.extend(b"\nCELLS 2 10\n");
+    [4, 0, 1, 2, 3, 4, 1, 2, 3, 4_i32].iter().for_each(|x| vtk.extend(x.to_be_bytes()));
+    vtk.extend(b"\nCELL_TYPES 2\n\0\0\0\n\0\0\0\n");
+    let mut msh = b"$MeshFormat\n2.2 1 8\n\x01\0\0\0\n$EndMeshFormat\n$Nodes\n5\n".to_vec();
+    for (number, point) in (1_i32..).zip(&points) {
+        msh.extend(number.to_le_bytes());
+        point.iter().for_each(|x| msh.extend(x.to_le_bytes()));
+    }
+    msh.extend(b"\n$EndNodes\n$Elements\n2\n");
+    [4, 2, 1, 1, 7, 1, 2, 3, 4, 2, 7, 2, 3, 4, 5_i32].iter().for_each(|x| msh.extend(x.to_le_bytes()));
+    msh.extend(b"\n$EndElements\n");
+    [vtk, msh]
+}
+
+/// A robot with what Drake and Gazebo write.
+const SDF: &str = "<sdf version=\"1.9\"><model name=\"m\">\n<link name=\"a\"><gravity>false</gravity>\n<collision name=\"c\">\
+                   <geometry><plane><normal>0 0 1</normal></plane></geometry>\n<drake:proximity_properties>\
+                   <drake:rigid_hydroelastic/>\n<drake:mu_static>0.5</drake:mu_static></drake:proximity_properties>\
+                   </collision></link>\n<link name=\"b\"/>\n<joint name=\"j\" type=\"revolute\"><parent>a</parent>\
+                   <child>b</child><axis><xyz>0 0 1</xyz></axis>\n<drake:rotor_inertia>1e-4</drake:rotor_inertia>\n\
+                   <drake:gear_ratio>100</drake:gear_ratio></joint>\n<drake:collision_filter_group name=\"g\">\
+                   <drake:member>a</drake:member>\n<drake:ignored_collision_filter_group>g\
+                   </drake:ignored_collision_filter_group></drake:collision_filter_group></model></sdf>\n";
+
 /// The trajectory that a scene's command writes.
 fn trajectory() -> Vec<u8> {
     let mut text = String::from("t_s");
@@ -240,10 +276,15 @@ fn originals() -> Vec<Original> {
     made("scene.json", json, scene, 2);
     made("a.obj", OBJ.into(), surface, 60);
     made("a.stl", STL_TEXT.into(), surface, 60);
+    made("a.ply", PLY.into(), surface, 60);
     made("b.stl", binary_stl(), surface, 60);
     made("a.vtk", VTK.into(), volume, 60);
     made("b.vtk", VTK_5.into(), volume, 60);
     made("a.msh", MSH.into(), volume, 60);
+    let [vtk, msh] = binary_tetrahedra();
+    made("c.vtk", vtk, volume, 60);
+    made("b.msh", msh, volume, 60);
+    made("m.sdf", SDF.into(), robot, 20);
     made("trajectory.csv", trajectory(), |p| told(TrajectoryTable::read(p)), 60);
     made("parameters.json", br#"{"materials.foam.friction": 0.5, "b": 1e5}"#.to_vec(), parameters, 60);
     all

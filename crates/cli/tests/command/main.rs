@@ -48,6 +48,7 @@ mod readme;
 mod recorded_files;
 mod recordings;
 mod reference;
+mod robot_kinds;
 mod robots;
 mod scenes;
 mod sdf_robots;

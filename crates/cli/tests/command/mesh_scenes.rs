@@ -152,6 +152,59 @@ fn the_hull_of_a_file_is_that_of_its_points() {
     }
 }
 
+/// What a scene is warned of.
+fn warnings(scene: &Path) -> Vec<String> {
+    Scene::load(scene).unwrap_or_else(|e| panic!("{e}")).warnings
+}
+
+#[test]
+fn what_overlaps_or_faces_inward_is_told_once() {
+    let folder = Folder::new("told");
+    // Two bricks of 6 m³ that share 3 m³, or touch, or of which one lies in the other; and a brick inside out.
+    let brick = |at: f64, size: f64, turned: bool| {
+        let corner = |i: u32| [i & 1, i >> 1 & 1, i >> 2].map(f64::from);
+        let place = |[x, y, z]: [f64; 3]| Vector3::new(at + size * x, 2.0 * size * y, 3.0 * size * z) * 0.1;
+        let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [1, 3, 7, 5], [3, 2, 6, 7], [2, 0, 4, 6]];
+        let mut triangles: Vec<[u32; 3]> =
+            sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+        triangles.iter_mut().filter(|_| turned).for_each(|t| t.swap(1, 2));
+        SurfaceMesh { vertices: (0..8).map(|i| place(corner(i))).collect(), triangles }
+    };
+    let both = |mut first: SurfaceMesh, second: &SurfaceMesh| {
+        let count = first.vertices.len() as u32;
+        first.vertices.extend(&second.vertices);
+        first.triangles.extend(second.triangles.iter().map(|t| t.map(|v| v + count)));
+        first
+    };
+    let plain = brick(0.0, 1.0, false);
+    let shape = "{ mesh = { file = \"b.obj\" } }";
+    for (mesh, said) in [
+        (plain.clone(), None),
+        (both(plain.clone(), &brick(0.5, 1.0, false)), Some("3.0e-3 m³, 25.")),
+        (both(plain.clone(), &brick(1.0, 1.0, false)), None),
+        (both(plain.clone(), &brick(0.25, 0.5, false)), Some("7.")),
+        (both(plain.clone(), &brick(0.25, 0.5, true)), None),
+        (brick(0.0, 1.0, true), Some("12 of 12 triangles faced inward")),
+    ] {
+        folder.file("b.obj", obj(&mesh));
+        let told = warnings(&scene_in(&folder, shape, true, 1.0));
+        assert_eq!(told.len(), usize::from(said.is_some()), "{told:?}");
+        assert!(said.is_none_or(|said| told[0].contains(said)), "{told:?}");
+    }
+    // Filled from a point in both, it is told of the tetrahedra too.
+    folder.file("b.obj", obj(&both(plain.clone(), &brick(0.5, 1.0, false))));
+    let told = warnings(&scene_in(&folder, shape, false, 1.0));
+    assert!(told.iter().any(|told| told.contains("overlaps itself")), "{told:?}");
+    // Of a hull triangles do not count.
+    let mut open = plain;
+    open.triangles.truncate(5);
+    open.triangles.push([0, 0, 7]);
+    open.triangles.push([1, 2, 4]);
+    folder.file("b.obj", obj(&open));
+    let hull = scene_in(&folder, "{ convex = { file = \"b.obj\" } }", false, 1.0);
+    assert_eq!(warnings(&hull), Vec::<String>::new());
+}
+
 /// The message of a scene that is refused, by the command: one line and exit code 2.
 fn refusal(scene: &Path) -> String {
     let run = isobar(&["contact", text(scene)]);
@@ -196,7 +249,7 @@ fn a_surface_that_cannot_be_filled_is_refused() {
     assert!(
         refusal(&scene_in(&folder, "{ mesh = { file = \"none.obj\" } }", true, 0.0)).contains("none.obj")
     );
-    assert!(refusal(&scene_in(&folder, "{ mesh = { file = \"u.ply\" } }", true, 0.0)).contains(".msh"));
+    assert!(refusal(&scene_in(&folder, "{ mesh = { file = \"u.dae\" } }", true, 0.0)).contains(".msh"));
 }
 
 /// A plate of one layer of cubes, six tetrahedra each: every vertex lies on the boundary.

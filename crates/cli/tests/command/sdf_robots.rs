@@ -299,7 +299,7 @@ fn bad_files_are_refused() {
         ("nested", with(end, "<model name=\"hand\"/></model>"), &[":42:", "found model `hand`", "`frame`"]),
         ("include", with(end, "<include/></model>"), &["found include"]),
         ("ball-constraint", with(end, "<drake:ball_constraint/></model>"), &["drake:ball_constraint"]),
-        ("static", with(end, "<static>true</static></model>"), &["static = true", "base = \"fixed\""]),
+        ("static", with(end, "<static>yes</static></model>"), &["`static` is \"yes\"", "true or false"]),
         (
             "placement",
             with("name=\"two\"", "name=\"two\" placement_frame=\"tip\""),
@@ -376,8 +376,8 @@ fn bad_files_are_refused() {
         ),
         (
             "no-shape",
-            with("<box><size>0.1 0.2 0.3</size></box>", "<plane/>"),
-            &[":16:", "`geometry` has `plane`", "drake:ellipsoid, mesh"],
+            with("<box><size>0.1 0.2 0.3</size></box>", "<heightmap/>"),
+            &[":16:", "`geometry` has `heightmap`", "drake:ellipsoid, mesh, plane"],
         ),
         ("size", with("0.1 0.2 0.3</size>", "0.1 0.2 -0.3</size>"), &["link `arm`", "-0.3 m"]),
         (
