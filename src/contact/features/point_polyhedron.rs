@@ -26,8 +26,7 @@ pub(super) fn ball_and_polyhedron(
         return;
     }
     let face_kind = |face: usize| {
-        let corners = &hull.faces[face].corners;
-        let plane = Plane::Face(spread_corners(hull, corners));
+        let plane = Plane::Face(corners_below(hull, &hull.faces[face].corners, &hull.faces[face].normal, &p));
         FeatureKind::PointPlane { point, radius, plane }
     };
     if height <= 0.0 {
@@ -79,6 +78,20 @@ pub(super) fn ball_and_polyhedron(
     {
         add(kind);
     }
+}
+
+/// Three corners of a face, as vertices of the mesh, whose plane is below a point as they move. Where one corner of four leaves the
+/// plane of the others, the face becomes two triangles: those of one of the two ways to cut it have the plane of a side.
+fn corners_below(
+    hull: &ConvexHull,
+    corners: &[usize],
+    normal: &Vector3<f64>,
+    p: &Vector3<f64>,
+) -> [usize; 3] {
+    let &[a, b, c, d] = corners else { return spread_corners(hull, corners) };
+    let (from, to) = (hull.vertices[a], hull.vertices[c]);
+    let is_before = normal.cross(&(to - from)).dot(&(p - from)) <= 0.0;
+    if is_before { [a, b, c] } else { [a, c, d] }.map(|corner| hull.of_mesh[corner])
 }
 
 /// Three corners of a face that are far apart, as vertices of the mesh.

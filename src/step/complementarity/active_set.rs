@@ -64,10 +64,12 @@ pub(super) fn first_modes(data: &StepData, used: &[usize], free: &At) -> Modes {
     let carrying = used.iter().filter(closing).map(|&k| {
         let approach = -kinematics.gaps[k].distance / data.dt;
         let friction = data.patches[data.contacts[k].patch].friction;
+        // Slips of rounding are none: bodies that fall together stick.
+        let still = friction * approach + EQUAL * data.scales.velocity;
         Carrying {
             contact: k,
             slip: if friction > 0.0 {
-                slip_of(&slips(data, kinematics, k), friction, friction * approach)
+                slip_of(&slips(data, kinematics, k), friction, still)
             } else {
                 Slip::Smooth
             },

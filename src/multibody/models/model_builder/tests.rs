@@ -229,7 +229,7 @@ fn what_is_wrong_is_refused_with_its_message() {
 
 /// They are no pairs of pressure fields: steps that know those alone refuse them.
 #[test]
-fn rigid_bodies_that_could_touch_are_pairs_of_their_own() {
+fn pairs_of_rigid_bodies_are_known() {
     let mut parts = parts();
     let fields = built().pairs().len();
     let block = parts.bodies[2].geometries[0].clone();
@@ -238,7 +238,7 @@ fn rigid_bodies_that_could_touch_are_pairs_of_their_own() {
     assert_eq!(built().rigid_pairs().len(), 0);
     assert_eq!(model.rigid_pairs().len(), 1);
     assert_eq!(model.rigid_pairs()[0].bodies, BodyPair::of(1, 2));
-    assert_eq!(model.pairs().len(), fields + 1, "the block and the ground");
+    assert_eq!(model.pairs().len(), fields + 2, "the blocks, and the block and the ground");
     let start = state(&model);
     let step = StepProblem { control: &[0.0], ..StepProblem::new(&model, &start, 1e-3) };
     let refused = Integrator::default().step(&step, &mut StepWorkspace::default());
