@@ -66,17 +66,20 @@ impl SceneCheck<'_> {
     }
 
     /// The magnitude that each quantity rounds at: a state is measured from the reference, but
-    /// computed from its own numbers and from the changes that forces make to them.
+    /// computed from its own numbers and from the changes that forces make to them. Between rigid bodies velocities are what
+    /// brings positions to where nothing overlaps in one step, and round as these do.
     pub fn magnitudes(&self) -> Vec<f64> {
         let mut magnitudes = vec![0.0; 2 * self.pairs.len()];
+        let rate = if self.model.rigid_pairs.is_empty() { 0.0 } else { self.time_step.recip() };
         for after in &self.reference {
             for (a, b) in self.state.bodies.iter().zip(&after.bodies) {
                 let of = |a: &Vector3<f64>, b: &Vector3<f64>| a.norm().max(b.norm()).max((b - a).norm());
                 magnitudes.extend([
                     1.0,
                     of(&a.position, &b.position),
-                    of(&a.velocity.rotational, &b.velocity.rotational),
-                    of(&a.velocity.translational, &b.velocity.translational),
+                    of(&a.velocity.rotational, &b.velocity.rotational).max(rate),
+                    of(&a.velocity.translational, &b.velocity.translational)
+                        .max(rate * of(&a.position, &b.position)),
                 ]);
             }
             let (start, end) = (&self.state.joints, &after.joints);
@@ -89,7 +92,11 @@ impl SceneCheck<'_> {
                 let q = self.model.mechanism.joints()[part.joint].q.clone();
                 of(&start.q[q.clone()], &end.q[q]).max(if part.is_translation { 0.0 } else { 1.0 })
             }));
-            magnitudes.extend(self.parts.iter().map(|p| of(&start.v[p.v.clone()], &end.v[p.v.clone()])));
+            magnitudes.extend(self.parts.iter().map(|part| {
+                let q = self.model.mechanism.joints()[part.joint].q.clone();
+                let moved = rate * of(&start.q[q.clone()], &end.q[q]);
+                of(&start.v[part.v.clone()], &end.v[part.v.clone()]).max(moved)
+            }));
             for (pair, (a, b)) in self.state.bristles.iter().zip(&after.bristles).enumerate() {
                 let bodies = self.model.pairs[pair].bodies;
                 let moves = self.largest_move(after, [bodies.a, bodies.b]);

@@ -36,9 +36,16 @@ pub(crate) struct Lemke {
     basis: Vec<usize>,
     pivot_row: Vec<f64>,
     z: Vec<f64>,
+    /// Multiplications that are left before it gives up, if they are bounded.
+    left: Option<u64>,
 }
 
 impl Lemke {
+    /// Allows this many multiplications from now on, in all problems together; later ones have no solution.
+    pub fn allow(&mut self, multiplications: u64) {
+        self.left = Some(multiplications);
+    }
+
     /// The solution.
     pub fn z(&self) -> &[f64] {
         &self.z
@@ -111,6 +118,11 @@ impl Lemke {
         // Twice as many bases as paths of this length usually see; exact arithmetic needs no limit.
         let most = 1000 + 200 * n;
         for _ in 0..most {
+            if let Some(left) = &mut self.left {
+                let work = (n * (2 * n + 2)) as u64;
+                let Some(rest) = left.checked_sub(work) else { return Outcome::Lost };
+                *left = rest;
+            }
             let Some(leaving) = self.leaving_row(entering, n) else { return Outcome::Ray };
             let was_artificial = self.basis[leaving] == artificial;
             entering = self.exchange(leaving, entering, n);

@@ -103,6 +103,14 @@ pub enum StepError {
         /// [`crate::multibody::Model::bodies`].
         bodies: Vec<usize>,
     },
+    /// A step by complementarity found no solution.
+    #[error(
+        "no impulses were found that hold these rigid bodies apart; take shorter steps, another of `ecp`, `lcp` and `ncp`, or `lagged` or `sap`, which take rigid bodies as well"
+    )]
+    NoImpulses {
+        /// The bodies that move, by their indices in [`crate::multibody::Model::bodies`].
+        bodies: Vec<usize>,
+    },
     /// The iteration for the stages of an implicit Runge–Kutta step did not converge.
     #[error(
         "the stages of the step did not converge in {iterations} iterations: it is too long for contact or friction in it; take shorter steps, or steps of controlled error"
@@ -139,6 +147,7 @@ impl StepError {
             | Self::Parameter(_)
             | Self::StagesNotConverged { .. } => &[],
             Self::NotConverged { bodies, .. }
+            | Self::NoImpulses { bodies }
             | Self::NotFinite { bodies }
             | Self::NoDerivative { bodies }
             | Self::RigidPair { bodies }

@@ -24,6 +24,8 @@ use crate::spatial::RigidTransform;
 const UPRIGHT: f64 = 1e-7;
 /// One that is tilted by less than this may come to lie in it: it touches with points.
 const NEARLY_UPRIGHT: f64 = 0.1;
+/// The same where points and the circle are both taken: the circle comes in little deeper than the points are.
+const NEARLY_UPRIGHT_WITH_POINTS: f64 = 0.02;
 /// Points of a circle that lies on a surface.
 const RIM_POINTS: usize = 16;
 /// Points of a circle between which its nearest ones are looked for.
@@ -73,7 +75,8 @@ pub(super) fn rim_on_plane(
         return;
     }
     let is_circle = is_circle(tilt, rim);
-    if tilt > UPRIGHT && !is_circle {
+    // Beside points that stay, one that runs around the rim has no place of its own.
+    if tilt > UPRIGHT && rim == Rim::Points && !is_circle {
         point(lowest);
     }
     if !is_circle || rim == Rim::Both {
@@ -85,7 +88,12 @@ pub(super) fn rim_on_plane(
 }
 
 fn is_circle(tilt: f64, rim: Rim) -> bool {
-    tilt > if rim == Rim::Circle { UPRIGHT } else { NEARLY_UPRIGHT }
+    let least = match rim {
+        Rim::Points => NEARLY_UPRIGHT,
+        Rim::Circle => UPRIGHT,
+        Rim::Both => NEARLY_UPRIGHT_WITH_POINTS,
+    };
+    tilt > least
 }
 
 fn lowest_on_rim(ring: &Ring, down: &Vector3<f64>, tilt: f64) -> [f64; 3] {

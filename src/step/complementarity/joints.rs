@@ -90,7 +90,7 @@ pub(super) struct JointStep<T = f64> {
     /// How far the move of the configuration is from δt v⁺; nothing where it is that.
     extra_moves: Vec<T>,
     /// A, with what the laws add to it.
-    matrix: DMatrix<T>,
+    pub matrix: DMatrix<T>,
     /// b, with the laws at their velocities.
     impulse: Vec<T>,
     /// The velocities without contact.

@@ -18,6 +18,8 @@ use super::normals::normal_rows;
 use super::row::Row;
 use crate::linear_algebra::{Lemke, LemkeOutcome};
 
+/// Multiplications of Lemke's algorithm in a step, a second or two.
+const MOST_WORK: u64 = 2_000_000_000;
 /// Iterations for the multiplier of an ellipsoid.
 const SECULAR_ITERATIONS: usize = 60;
 
@@ -64,6 +66,11 @@ impl LinearSolver {
         self.free = data.free_velocities();
         self.friction.clear();
         true
+    }
+
+    /// Bounds the work of Lemke's algorithm from now on: what is not found with it is not found with more.
+    pub fn bound(&mut self) {
+        self.lemke.allow(MOST_WORK);
     }
 
     /// No friction is known of the patches.

@@ -107,7 +107,7 @@ impl Failure {
     fn error(self, bodies: Vec<usize>) -> StepError {
         let (iterations, residual) = match self {
             Self::NotFinite => return StepError::NotFinite { bodies },
-            Self::Ray => (0, f64::INFINITY),
+            Self::Ray => return StepError::NoImpulses { bodies },
             Self::NotConverged { iterations, residual } => (iterations, residual),
         };
         StepError::NotConverged { iterations, residual, allowed: accuracy::RESIDUAL, bodies }

@@ -91,6 +91,7 @@ fn solve_contacts(
     if !linear.start(data) || linear.free().iter().any(|v| !v.is_finite()) {
         return Err(Failure::NotFinite);
     }
+    linear.bound();
     let found = find_contacts(model, data, linear.free(), Rim::Points);
     let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
     let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
