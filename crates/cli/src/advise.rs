@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Error> {
 
 fn print_text(out: &mut dyn Write, advice: &Advice) -> std::io::Result<()> {
     if advice.pairs.is_empty() {
-        return writeln!(out, "no two bodies can touch");
+        return writeln!(out, "no two bodies with a pressure between them can touch");
     }
     for pair in &advice.pairs {
         print_pair(out, pair)?;
