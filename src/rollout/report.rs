@@ -129,14 +129,25 @@ impl StepReport<'_> {
             StepProblem { model, state: before, time: start, time_step, applied, control, substeps: None };
         let mut forces = vec![SpatialForce::zero(); model.pairs.len()];
         let rate = 1.0 / step.length();
-        integrator
-            .for_each_impulse(&step, workspace, &mut |pair, impulse| forces[pair] += impulse * rate)
-            .then(|| {
-                let mut of_pairs = forces.iter();
-                let sum = |pairs: &[GeometryPair]| {
-                    of_pairs.by_ref().take(pairs.len()).fold(SpatialForce::zero(), |sum, force| sum + *force)
-                };
-                model.pairs_by_bodies().map(sum).collect()
-            })
+        let is_rigid = matches!(integrator, Integrator::Complementarity(_));
+        if is_rigid {
+            let mut frames = Vec::new();
+            model.body_frames(self.state, &mut frames);
+            for contact in workspace.rigid_contacts() {
+                let Ok(pair) = model.pairs.binary_search(&contact.pair) else { continue };
+                let impulse = contact.normal * contact.normal_impulse + contact.friction_impulse;
+                let moment = contact.normal * contact.friction_moment;
+                let to_origin = frames[contact.pair.bodies.a].pose.translation - contact.point;
+                forces[pair] += SpatialForce::new(moment, impulse).shifted(&to_origin) * rate;
+            }
+        }
+        let add = &mut |pair: usize, impulse| forces[pair] += impulse * rate;
+        (is_rigid || integrator.for_each_impulse(&step, workspace, add)).then(|| {
+            let mut of_pairs = forces.iter();
+            let sum = |pairs: &[GeometryPair]| {
+                of_pairs.by_ref().take(pairs.len()).fold(SpatialForce::zero(), |sum, force| sum + *force)
+            };
+            model.pairs_by_bodies().map(sum).collect()
+        })
     }
 }

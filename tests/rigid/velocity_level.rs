@@ -143,6 +143,29 @@ fn a_stack_of_ten_boxes_rests_and_bears_its_weight() {
     }
 }
 
+/// Forces over a step are told by steps by complementarity too.
+#[test]
+fn forces_of_steps_are_weight_and_friction() {
+    let folder = Folder::new("rigid-forces");
+    for kind in KINDS.into_iter().chain(["ecp", "lcp", "ncp"]) {
+        let block = Piece { velocity: [1.0, 0.0, 0.0], ..Piece::at_rest(BOX, [0.0, 0.0, 0.03]) };
+        let scene = scene(&folder, kind, 1e-3, 0.5, &[block]);
+        let mut forces = Vec::new();
+        let look = scene.rollout(0.05).expect("settings").for_each(|report| {
+            forces = report.step_forces().unwrap_or_default();
+        });
+        look.expect("a motion");
+        // On the floor about its origin: the weight, and friction along the motion.
+        let [on_floor] = forces[..] else { panic!("{kind}: {forces:?}") };
+        let force = on_floor.translational;
+        assert!((force - Vector3::new(0.5 * G, 0.0, -G)).norm() < 1e-3 * G, "{kind}: {force}");
+        let middle = 0.05 - 0.5 * 0.5 * G * 0.05 * 0.05;
+        // Friction at the foot turns the load to the front: μ h.
+        let ahead = on_floor.rotational.y / G;
+        assert!((ahead - middle - 0.5 * 0.03).abs() < 2e-3, "{kind}: {ahead} m, not {middle} m");
+    }
+}
+
 /// No box that falls, tumbles and comes to rest is ever higher in energy than at its start, or sinks in.
 #[test]
 fn random_drops_gain_no_energy() {

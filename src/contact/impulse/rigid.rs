@@ -67,7 +67,7 @@ fn gap<T: Scalar>(
 }
 
 /// The law of the impulses between rigid bodies in a contact model. Friction is that of the normal force of the same step: a load at
-/// the start of a step follows what is far below a micrometre.
+/// the start of a step follows what is far below a micrometre, and a convex model throws up what slides on stiff ground.
 fn law<T: Scalar>(
     settings: &DiscreteSettings<T>,
     pair: &PairMaterial<T>,
@@ -80,14 +80,6 @@ fn law<T: Scalar>(
         near_rigid: false,
         own: None,
         ..settings.law(pair)
-    }
-}
-
-/// The contact model of rigid pairs beside this one: SAP's, which is convex and lifts what slides, as Similar does, or TAMSI's.
-fn model_beside(model: ContactModel) -> ContactModel {
-    match model {
-        ContactModel::Sap | ContactModel::Similar => ContactModel::Sap,
-        ContactModel::Lagged | ContactModel::Tamsi => ContactModel::Tamsi,
     }
 }
 
@@ -139,7 +131,7 @@ pub(super) fn rigid_contacts(
         return None;
     }
     let (lambda, first) = (inverse_inertia(roles), contacts.position.len());
-    let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), model_beside(settings.model));
+    let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), ContactModel::Tamsi);
     let mut sums = LoadSums::default();
     for features in &found {
         let Gap { distance, normal, point } = gap(features, roles.o, roles.f, &roles.x_fo);
