@@ -149,7 +149,7 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
         (time, scene.state, forces) = (Some(row.time), row.state, row.forces);
     }
     let pairs = body_pairs(&scene)?;
-    let rigid = scene.model.rigid_pairs().iter().map(|pair| pair.bodies);
+    let rigid = scene.model.rigid_pairs().map(|pair| pair.bodies);
     let mut touching: Vec<BodyPair> = pairs.iter().map(|(bodies, _)| *bodies).chain(rigid).collect();
     touching.sort_unstable();
     let loaded = scene.summary(touching);
@@ -199,14 +199,14 @@ pub(super) fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPai
             match geometry_pairs(bodies, pair) {
                 Ok(geometries) => pairs.push((pair, geometries)),
                 // Their forces are those of steps, and not of an instant.
-                Err(_) if scene.model.rigid_pairs().iter().any(|rigid| rigid.bodies == pair) => {}
+                Err(_) if scene.model.rigid_pairs().any(|rigid| rigid.bodies == pair) => {}
                 Err(source) if scene.fixed[a] && scene.fixed[b] => passed_over = Some(source),
                 Err(source) => return Err(failed(source)),
             }
         }
     }
     match passed_over {
-        Some(source) if pairs.is_empty() && scene.model.rigid_pairs().is_empty() => Err(failed(source)),
+        Some(source) if pairs.is_empty() && scene.model.rigid_pairs().len() == 0 => Err(failed(source)),
         _ => Ok(pairs),
     }
 }
