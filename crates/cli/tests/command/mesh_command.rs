@@ -21,7 +21,7 @@ fn bracket() -> String {
         writeln!(text, "f {a} {b} {c}\nf {} {} {}", c + 8, b + 8, a + 8).unwrap();
     }
     (0..8).for_each(|i| {
-        writeln!(text, "f {} {} {} {}", i + 1, i + 9, (i + 1) % 8 + 9, (i + 1) % 8 + 1).unwrap()
+        writeln!(text, "f {} {} {} {}", i + 1, i + 9, (i + 1) % 8 + 9, (i + 1) % 8 + 1).unwrap();
     });
     text
 }
