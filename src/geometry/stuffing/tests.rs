@@ -216,7 +216,7 @@ fn files_under(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 
 #[test]
 #[ignore = "needs the recordings and models in ../shared/data"]
-fn public_meshes_are_filled() {
+fn study_public_meshes_are_filled() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let mut files = Vec::new();
     files_under(&data, &mut files);
