@@ -284,16 +284,20 @@ def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:
         value, by_final = 0.0, loss
     if isinstance(by_final, Mapping):
         by_final = layout.array(by_final, "loss")
-    is_array = isinstance(by_final, np.ndarray) and by_final.dtype == np.float64
-    if is_array and by_final.shape == values.shape:
+    try:
+        # Of numpy, or of what gives its numbers to it, as JAX and torch do.
+        by_final = np.asarray(by_final)
+    except (TypeError, ValueError, RuntimeError):
+        by_final = np.asarray(repr(by_final))
+    is_float64 = by_final.dtype == np.float64
+    if is_float64 and by_final.shape == values.shape:
         by_values = np.ascontiguousarray(by_final)
-    elif is_array and by_final.shape == values.shape[1:]:
+    elif is_float64 and by_final.shape == values.shape[1:]:
         by_values[-1] = by_final
     else:
-        shape = f"{by_final.dtype} array of shape {by_final.shape}" if isinstance(by_final, np.ndarray) else repr(by_final)
         raise InputError(
-            f"loss: found derivatives {shape}; they must be a float64 array of shape {values.shape[1:]} or {values.shape}, "
-            "or numbers by column"
+            f"loss: found derivatives of {by_final.dtype} with shape {by_final.shape}; they must be a float64 array of shape "
+            f"{values.shape[1:]} or {values.shape}, or numbers by column"
         )
     # Of derivatives alone it is the value of the loss that is linear.
     return (value if callable(loss) else float(np.vdot(by_values, values))), by_values
