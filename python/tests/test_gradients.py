@@ -85,6 +85,15 @@ def test_losses_of_every_form(thrown):
     forms = [by_column, lambda s: (w @ s.vector, w), lambda s: (w @ s.vector, by_column), lambda s: w @ s.vector]
     for loss in forms:
         assert motion.gradient(loss).by_state == pytest.approx(reference.by_state, rel=1e-7, abs=1e-7)
+    class Foreign:
+        """An array of another library."""
+
+        def __array__(self, dtype=None, copy=None):
+            return w
+
+    assert np.array_equal(motion.gradient(lambda s: (1.0, Foreign())).by_state, reference.by_state)
+    with pytest.raises(isobar.InputError, match="float32"):
+        motion.gradient(lambda s: (1.0, w.astype(np.float32)))
     # A loss of all states is the sum of what each contributes.
     everywhere = np.zeros_like(motion.values)
     everywhere[0] = everywhere[-1] = w
