@@ -290,7 +290,8 @@ def check_gradient(
     `only` has parts of names of parameters that are checked, all where it is empty. Controllers are left out. It takes
     seconds to minutes, and hears Ctrl-C when it has ended.
     """
-    report, table, passed = scene._core.check_gradient(steps, listed(only), number(tolerance, "tolerance"), number(undecided, "undecided"))
+    limits = number(tolerance, "tolerance"), number(undecided, "undecided")
+    report, table, passed = scene._core.check_gradient(steps, listed(only), *limits)
     found = json.loads(report)
     return GradientCheck(passed, found["rows"], found["ways"], table)
 
