@@ -8,6 +8,10 @@ pub const LENGTH_RANGE: [f64; 2] = [1e-9, 1e9];
 pub const LARGEST_ASPECT_RATIO: f64 = 1e6;
 /// The largest number of tetrahedra that the mesh of a primitive may have.
 pub const LARGEST_TETRAHEDRON_COUNT: usize = 4_000_000;
+/// The largest area of the holes of a surface that are closed to fill it, as a part of its area.
+pub const LARGEST_HOLE_AREA: f64 = 0.03;
+/// The largest number of cubes of a lattice that a surface is filled with: they take some 500 MB of memory.
+pub const LARGEST_CUBE_COUNT: f64 = 4e6;
 
 /// What is wrong with a mesh. Elements and vertices are counted from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -64,11 +68,40 @@ pub enum MeshError {
     OverlappingTetrahedra { first: usize, second: usize, face: [u32; 3] },
     /// No point sees all triangles of a surface, so it cannot be filled by a fan.
     #[error(
-        "the surface is not star-shaped (from the best point, triangle {triangle} is seen from behind or edge-on), so it is not filled with tetrahedra here: make a tetrahedral mesh with a mesher such as Gmsh or fTetWild and give its .vtk or .msh file as a volume mesh, or take its convex hull (the shape `convex`; of links of robots, collision = \"convex\")"
+        "the surface is not star-shaped (from the best point, triangle {triangle} is seen from behind or edge-on), so that one inner vertex does not fill it: `isobar mesh` and `SurfaceMesh::fill` fill any closed surface, in scenes tetrahedra = {{}} does"
     )]
     NotStarShaped {
         /// A triangle that the best point does not see.
         triangle: usize,
+    },
+    /// The holes of a surface are too large to close.
+    #[error(
+        "the surface is open: holes ({count}) of {:.1} % of its area leave it open what is inside; up to {:.0} % are closed here, so close them in the program that made it, or give a sheet two sides",
+        100.0 * area, 100.0 * LARGEST_HOLE_AREA
+    )]
+    Holes {
+        count: usize,
+        /// The area of the holes as a part of that of the surface.
+        area: f64,
+    },
+    /// A lattice would be too large.
+    #[error(
+        "a size of {size} m would give the lattice around the surface {cubes:.1e} cubes; at most {LARGEST_CUBE_COUNT:e} are allowed, so choose a larger size"
+    )]
+    LatticeTooFine {
+        /// The size, metres.
+        size: f64,
+        cubes: f64,
+    },
+    /// No point of a lattice is inside of a surface.
+    #[error(
+        "no point of a lattice of {size} m is inside of the surface: a twentieth of it has walls thinner than {wall:.1e} m, so choose a size of about half of that"
+    )]
+    ThinnerThanLattice {
+        /// The size, metres.
+        size: f64,
+        /// The thickness, metres.
+        wall: f64,
     },
     /// Points do not span a volume.
     #[error(

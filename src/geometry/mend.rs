@@ -270,7 +270,7 @@ fn turn_outward(mesh: &mut SurfaceMesh, turned: &mut [bool]) {
 }
 
 /// The solid angle of a triangle seen from the origin, positive from behind (Van Oosterom and Strackee 1983).
-fn solid_angle([a, b, c]: [Vector3<f64>; 3]) -> f64 {
+pub(super) fn solid_angle([a, b, c]: [Vector3<f64>; 3]) -> f64 {
     let [p, q, r] = [a.norm(), b.norm(), c.norm()];
     let below = p * q * r + a.dot(&b) * r + b.dot(&c) * p + c.dot(&a) * q;
     2.0 * a.dot(&b.cross(&c)).atan2(below)

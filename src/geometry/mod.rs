@@ -8,6 +8,7 @@ mod cylinder;
 mod dissection;
 mod ellipsoid;
 mod error;
+mod holes;
 mod hull;
 #[cfg(test)]
 pub(crate) mod kuhn_grid;
@@ -22,10 +23,12 @@ mod read;
 mod revolved;
 mod shape;
 mod sphere;
+mod stuffing;
 mod surface_distance;
 mod tessellation;
 mod tetrahedralize;
 mod validate;
+mod winding;
 mod write;
 
 pub(crate) use boundary::TETRAHEDRON_FACES;
@@ -46,5 +49,6 @@ pub(crate) use revolved::{Profile, Ring, Wall};
 pub use shape::Shape;
 #[cfg(test)]
 pub(crate) use shape::tests::any_shape;
+pub use stuffing::Filled;
 pub use surface_distance::SurfaceDistance;
 pub(crate) use surface_distance::{closest_point_on_triangle, distance_squared};

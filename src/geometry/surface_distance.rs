@@ -81,15 +81,15 @@ const LEAF_SIZE: usize = 4;
 /// Triangles in a tree of boxes, for queries of the distance to the nearest of them.
 #[derive(Clone, Debug)]
 pub struct SurfaceDistance {
-    triangles: Vec<Triangle>,
-    nodes: Vec<Node>,
+    pub(super) triangles: Vec<Triangle>,
+    pub(super) nodes: Vec<Node>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Triangle {
-    corners: [Vector3<f64>; 3],
+pub(super) struct Triangle {
+    pub corners: [Vector3<f64>; 3],
     /// Its place in the list that the tree was made of.
-    number: usize,
+    pub number: usize,
 }
 
 /// The nearest triangle that a search has found.
@@ -100,14 +100,14 @@ struct Nearest {
 }
 
 #[derive(Clone, Debug)]
-struct Node {
-    low: Vector3<f64>,
-    high: Vector3<f64>,
+pub(super) struct Node {
+    pub low: Vector3<f64>,
+    pub high: Vector3<f64>,
     /// The triangles under the node.
-    first: usize,
-    end: usize,
+    pub first: usize,
+    pub end: usize,
     /// The second child; the first is the next node. None at a leaf.
-    second: Option<usize>,
+    pub second: Option<usize>,
 }
 
 impl Node {

@@ -1,8 +1,7 @@
-//! Filling a closed surface with tetrahedra.
+//! Filling a closed surface with tetrahedra that share one inner vertex.
 //!
-//! A convex or star-shaped surface is filled by a fan from a point that sees all its triangles.
-//! Other surfaces need a constrained tetrahedralization, for which there is no library under a
-//! permissive licence to build on; they are refused with the names of tools that make one.
+//! A convex or star-shaped surface is filled by a fan from a point that sees all its triangles, which keeps the surface as it
+//! is. [`SurfaceMesh::fill`] fills others.
 
 use nalgebra::{Matrix4, Vector3, Vector4};
 
@@ -113,7 +112,7 @@ impl SurfaceMesh {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::geometry::{Shape, SurfaceMesh};
     use approx::assert_relative_eq;
@@ -128,7 +127,7 @@ mod tests {
     }
 
     /// The prism of unit height over a polygon in the plane z = 0 that is given as triangles.
-    fn prism(outline: &[[f64; 2]], triangles: &[[u32; 3]]) -> SurfaceMesh {
+    pub(crate) fn prism(outline: &[[f64; 2]], triangles: &[[u32; 3]]) -> SurfaceMesh {
         let n = outline.len() as u32;
         let mut vertices: Vec<_> = outline.iter().map(|p| Vector3::new(p[0], p[1], 0.0)).collect();
         vertices.extend(outline.iter().map(|p| Vector3::new(p[0], p[1], 1.0)));
@@ -175,7 +174,7 @@ mod tests {
         );
         let error = u.tetrahedralize().unwrap_err();
         assert!(matches!(error, MeshError::NotStarShaped { .. }));
-        assert!(error.to_string().contains("Gmsh") && error.to_string().contains("fTetWild"));
+        assert!(error.to_string().contains("isobar mesh") && error.to_string().contains("tetrahedra = {}"));
         let mut open = u;
         open.triangles.pop();
         assert!(matches!(open.tetrahedralize(), Err(MeshError::OpenEdge { .. })));

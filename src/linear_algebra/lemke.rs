@@ -46,6 +46,11 @@ impl Lemke {
         self.left = Some(multiplications);
     }
 
+    /// Whether no multiplications are left.
+    pub fn is_spent(&self) -> bool {
+        self.left == Some(0)
+    }
+
     /// The solution.
     pub fn z(&self) -> &[f64] {
         &self.z
@@ -70,7 +75,7 @@ impl Lemke {
         // A ray from one covering vector is one from all, but for rounding.
         for unequal in COVERINGS {
             outcome = self.solve_from(matrix, q, unequal);
-            if outcome == Outcome::Solved {
+            if outcome == Outcome::Solved || self.is_spent() {
                 break;
             }
         }
@@ -120,8 +125,10 @@ impl Lemke {
         for _ in 0..most {
             if let Some(left) = &mut self.left {
                 let work = (n * (2 * n + 2)) as u64;
-                let Some(rest) = left.checked_sub(work) else { return Outcome::Lost };
-                *left = rest;
+                *left = left.saturating_sub(work);
+                if *left == 0 {
+                    return Outcome::Lost;
+                }
             }
             let Some(leaving) = self.leaving_row(entering, n) else { return Outcome::Ray };
             let was_artificial = self.basis[leaving] == artificial;

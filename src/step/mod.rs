@@ -297,7 +297,7 @@ impl Integrator {
     /// Checks that the method takes the pairs of rigid geometries of a model, and its joints.
     pub(crate) fn check_model<T: Scalar>(self, model: &Model<T>) -> Result<(), StepError> {
         let bodies = |pair: &crate::multibody::GeometryPair| vec![pair.bodies.a, pair.bodies.b];
-        match (self, model.rigid_pairs().first()) {
+        match (self, model.rigid_pairs().next()) {
             (Self::Complementarity(_), _) => {
                 let compliant = model.pairs.iter().find(|pair| !model.is_rigid_pair(pair));
                 let refused = compliant.map(|pair| StepError::CompliantPair { bodies: bodies(pair) });

@@ -147,8 +147,7 @@ impl Integrator {
             tape.complementarity = Some(complementarity::keep(method, step, memory, false)?);
         }
         if let Self::VelocityLevel(method) = self {
-            let at = StepPoint::new(step, after, differentiated);
-            method.find_again(&at, &mut workspace.velocity_level)?;
+            method.find_again(step, after, &mut workspace.velocity_level)?;
             let StepWorkspace { velocity_level, balance, after: moved, .. } = workspace;
             if !velocity_level.leads_to(step, after, balance, moved) {
                 let landing = ErrorControlled::landing(method);

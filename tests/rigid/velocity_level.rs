@@ -19,8 +19,9 @@ const BALL: &str = "{ sphere = { radius = 0.05, resolution = 0.03 } }";
 const CAPSULE: &str = "{ capsule = { radius = 0.03, length = 0.1, resolution = 0.03 } }";
 const CYLINDER: &str = "{ cylinder = { radius = 0.04, length = 0.1, resolution = 0.03 } }";
 
-/// A body of 1 kg: its shape, place, turn and velocities.
+/// A body: its mass, shape, place, turn and velocities.
 struct Piece {
+    mass: f64,
     shape: &'static str,
     place: [f64; 3],
     turn: [f64; 3],
@@ -30,15 +31,15 @@ struct Piece {
 
 impl Piece {
     fn at_rest(shape: &'static str, place: [f64; 3]) -> Self {
-        Self { shape, place, turn: [0.0; 3], velocity: [0.0; 3], spin: [0.0; 3] }
+        Self { mass: 1.0, shape, place, turn: [0.0; 3], velocity: [0.0; 3], spin: [0.0; 3] }
     }
 
     fn text(&self, number: usize) -> String {
-        let Self { shape, place, turn, velocity, spin } = self;
+        let Self { mass, shape, place, turn, velocity, spin } = self;
         let q = isobar::spatial::Quaternion::from_matrix(&rotation_exponential(&Vector3::from(*turn)));
         let q = [q.w, q.v.x, q.v.y, q.v.z];
         format!(
-            "name = \"b{number}\"\nmass = 1\ntranslation = {place:?}\nquaternion_wxyz = {q:?}\n\
+            "name = \"b{number}\"\nmass = {mass:?}\ntranslation = {place:?}\nquaternion_wxyz = {q:?}\n\
              linear_velocity = {velocity:?}\nangular_velocity = {spin:?}\n[[bodies.geometries]]\nshape = {shape}\n"
         )
     }
@@ -100,11 +101,11 @@ fn a_block_on_an_incline_sticks_or_slides_at_the_coefficient_of_friction() {
             };
             // Regularized friction creeps with the stiction velocity at most.
             assert!(moves(0.99) < 2e-3, "{kind} {angle}: sticks, but moves at {} m/s", moves(0.99));
-            let (sliding, expected) = (moves(1.25), 0.25 * friction * G * 0.5);
-            assert!(
-                (sliding - expected).abs() < 0.02 * expected,
-                "{kind} {angle}: {sliding}, not {expected}"
-            );
+            for (beyond, allowed) in [(0.01, 0.05), (0.25, 0.02)] {
+                let (sliding, expected) = (moves(1.0 + beyond), beyond * friction * G * 0.5);
+                let off = (sliding - expected).abs();
+                assert!(off < allowed * expected, "{kind} {angle}: {sliding}, not {expected}");
+            }
         }
     }
 }
@@ -176,7 +177,7 @@ fn random_drops_gain_no_energy() {
         let (turn, velocity, spin) = (vector(3.0), vector(0.5), vector(5.0));
         let shape = [BOX, CAPSULE, CYLINDER, BALL][number % 4];
         let time_step = [1e-3, 2e-3, 4e-3][number % 3];
-        let drop = Piece { shape, place: [0.0, 0.0, 0.2], turn, velocity, spin };
+        let drop = Piece { turn, velocity, spin, ..Piece::at_rest(shape, [0.0, 0.0, 0.2]) };
         let kind = KINDS[number / 4 % 4];
         let scene = scene(&folder, kind, time_step, 0.5, &[drop]);
         let mass = *scene.model.body_mass(1).expect("a mass");
@@ -201,16 +202,38 @@ fn random_drops_gain_no_energy() {
     }
 }
 
+/// A chip of 2 g that hits a block of 60 kg as it spins: rounding of its velocities, times the stiffness of their contact, is more
+/// than what balances are solved to elsewhere.
+#[test]
+fn what_is_light_meets_what_is_heavy() {
+    let folder = Folder::new("rigid-masses");
+    let chip = "{ box = { size = [0.01, 0.006, 0.008] } }";
+    let mut rng = ChaCha8Rng::seed_from_u64(52);
+    for _ in 0..100 {
+        let mut random = |most: f64| std::array::from_fn(|_| rng.random_range(-most..most));
+        let (turn, spin) = (random(2.0), random(150.0));
+        let chip = Piece { mass: 0.002, turn, spin, ..Piece::at_rest(chip, [0.03, 0.02, 0.08]) };
+        let block = Piece { mass: 60.0, ..Piece::at_rest(BOX, [0.0, 0.0, 0.03]) };
+        let pieces = [block, Piece { velocity: [0.3, 0.2, -2.0], ..chip }];
+        let chip = end(&scene(&folder, "lagged", 4e-3, 0.5, &pieces), 0.2).bodies[1];
+        assert!(chip.position.z > 0.0, "{turn:?} {spin:?}: {}", chip.position.z);
+    }
+}
+
 /// Contacts of each kind of features, in general position, with one that has not met among them.
 fn general_scenes() -> Vec<(&'static str, Vec<Piece>)> {
-    let moving =
-        |shape, place, turn| Piece { shape, place, turn, velocity: [0.1, 0.2, -0.3], spin: [0.3, 0.2, 0.4] };
+    let moving = |shape, place, turn| Piece {
+        turn,
+        velocity: [0.1, 0.2, -0.3],
+        spin: [0.3, 0.2, 0.4],
+        ..Piece::at_rest(shape, place)
+    };
     let lowest = |turn: [f64; 3]| {
         let down = rotation_exponential(&Vector3::from(turn)).row(2).abs();
         down[0] * 0.05 + down[1] * 0.04 + down[2] * 0.03
     };
     let turn = [0.6, 0.4, 0.2];
-    let between = 0.08_f64.hypot(0.0);
+    let between: f64 = 0.08;
     vec![
         ("a corner on a plane", vec![moving(BOX, [0.0, 0.0, lowest(turn) - 1e-7], turn)]),
         ("a corner above a plane", vec![moving(BOX, [0.0, 0.0, lowest(turn) + 2e-4], turn)]),
@@ -254,6 +277,21 @@ fn derivatives_are_those_of_the_steps() {
             assert!(wrong.is_none(), "{kind}, {name}: {wrong:?}");
             let (ok, all) = (report.count(Verdict::Ok), report.rows.len());
             assert!(ok * 2 > all, "{kind}, {name}: {ok} of {all} could be compared");
+        }
+    }
+}
+
+/// Gaps and slips are exactly 0: the derivatives are those of a side, and numbers.
+#[test]
+fn derivatives_at_exact_rest_are_finite_and_none_is_wrong() {
+    let folder = Folder::new("rigid-rest");
+    for kind in KINDS {
+        let scene = scene(&folder, kind, 2e-3, 0.5, &[Piece::at_rest(BOX, [0.0, 0.0, 0.03])]);
+        let rollout = scene.rollout(6e-3).expect("settings");
+        let report = check_scene(&rollout, &CheckSettings::default()).expect("a check");
+        for row in &report.rows {
+            assert!(row.comparison.claimed.is_finite(), "{kind}: {row:?}");
+            assert_ne!(row.comparison.verdict, Verdict::Wrong, "{kind}: {row:?}");
         }
     }
 }

@@ -148,7 +148,7 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
         (time, scene.state, forces) = (Some(row.time), row.state, row.forces);
     }
     let pairs = body_pairs(&scene)?;
-    let rigid = scene.model.rigid_pairs().iter().map(|pair| pair.bodies);
+    let rigid = scene.model.rigid_pairs().map(|pair| pair.bodies);
     let mut touching: Vec<BodyPair> = pairs.iter().map(|(bodies, _)| *bodies).chain(rigid).collect();
     touching.sort_unstable();
     let loaded = scene.summary(touching);

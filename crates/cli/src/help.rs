@@ -116,6 +116,15 @@ Examples:
   isobar man
   isobar man --out man1";
 
+/// At the end of `isobar mesh --help`.
+pub(super) const MESH: &str = "\
+A scene does the same where it names a surface: mesh = { file = \"part.stl\", tetrahedra = { size = 0.004 } }. Pieces that
+overlap are united, small holes closed; what a size is too large for is told.
+
+Examples:
+  isobar mesh examples/mug/mug.obj
+  isobar mesh examples/mug/mug.obj --size 0.003 --out mug.vtk";
+
 /// At the end of `isobar model --help`.
 pub(super) const MODEL: &str = "\
 Examples:

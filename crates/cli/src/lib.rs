@@ -26,6 +26,7 @@ mod interruption;
 mod loaded;
 mod logging;
 mod man;
+mod mesh;
 mod messages;
 mod model;
 mod optimize;
@@ -95,6 +96,9 @@ enum Command {
     /// Print or write the manual pages.
     #[command(after_help = help::MAN)]
     Man(man::ManArguments),
+    /// Fill a closed surface with tetrahedra, and say how well they stand for it.
+    #[command(after_help = help::MESH)]
+    Mesh(mesh::MeshArguments),
     /// Mass matrix, forces and poses of a robot, or of the joints of a scene.
     #[command(after_help = help::MODEL)]
     Model(model::ModelArguments),
@@ -146,6 +150,7 @@ pub fn run() -> ExitCode {
         Command::GradientCheck(arguments) => gradient_check::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Man(arguments) => man::run(arguments, command_line()),
+        Command::Mesh(arguments) => mesh::run(arguments),
         Command::Model(arguments) => model::run(arguments),
         Command::Optimize(arguments) => optimize::run(arguments),
         Command::Report(arguments) => report::run(arguments),

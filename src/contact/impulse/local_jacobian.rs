@@ -49,7 +49,7 @@ pub(crate) struct LocalImpulseJacobian {
     /// With respect to the combined parameters, among them the dissipation (Hunt–Crossley) or the sum of
     /// both χ/E (strain rate).
     pub by_parameters: PairMaterial<Vector6<f64>>,
-    /// For SAP and between rigid bodies: for each row its derivatives with respect to the inverse inertia Λ.
+    /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: [ByInverseInertia; 6],
     pub bristles: Option<BristleJacobian>,
 }

@@ -154,7 +154,7 @@ pub(crate) struct DiscretePatch {
     pub origin: Vector3<f64>,
     /// Whether A is O (else A is F).
     pub a_is_o: bool,
-    /// The inverse inertia Λ that the pair's relative motion feels, for SAP and between rigid bodies; zero otherwise.
+    /// The inverse inertia Λ that the pair's relative motion feels, for SAP; zero otherwise.
     pub inverse_inertia: Matrix6<f64>,
     /// With bristles the rate s/(δt + τ) of the pair's deflection at the start of the step, at F's origin, in F.
     pub deflection_rate: Option<SpatialVelocity>,
@@ -271,7 +271,7 @@ pub(in crate::contact) fn end_plane<T: Scalar>(
 
 /// Adds the contacts between two bodies to `contacts`; `None` if there are none. The velocities
 /// of `pair` are those before the step, and so is the `deflection` of its bristles, which is not used where
-/// steps have none. `inverse_inertia` is asked for Λ, in F's frame and about its origin, by SAP and between rigid bodies
+/// steps have none. `inverse_inertia` is asked for Λ, in F's frame and about its origin, by SAP
 /// alone.
 pub(crate) fn find_contacts(
     pair: &ContactPair,
@@ -283,7 +283,7 @@ pub(crate) fn find_contacts(
 ) -> Option<DiscretePatch> {
     let roles = Roles::of_step(pair).ok()?;
     if roles.are_rigid() {
-        return rigid_contacts(&roles, settings, inverse_inertia, contacts);
+        return rigid_contacts(&roles, settings, contacts);
     }
     let rate = settings.bristles().map(|law| law.rate(deflection));
     contacts_of(

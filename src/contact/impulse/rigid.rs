@@ -11,12 +11,9 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 use crate::contact::features::{FeaturePair, Gap, Rim, are_apart, find_features, reach};
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::face_velocity::split;
-use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
 use crate::contact::impulse::law::{ContactModel, FaceConstants, ImpulseLaw};
 use crate::contact::impulse::local_jacobian::{LocalImpulseJacobian, PairImpulse};
-use crate::contact::impulse::point_contacts::{
-    DiscretePatch, DiscreteSettings, LoadSums, PointContacts, inverse_effective_mass,
-};
+use crate::contact::impulse::point_contacts::{DiscretePatch, DiscreteSettings, LoadSums, PointContacts};
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::surface::shape_vjp::{ShapeTerms, VertexTerm};
@@ -83,35 +80,25 @@ fn law<T: Scalar>(
     }
 }
 
-/// What the impulse of a contact at a distance depends on, with its inverse effective mass, which SAP takes.
-fn constants<T: Scalar>(settings: (f64, T), distance: T, inverse_mass: T) -> FaceConstants<T> {
-    let (heaviest, dt) = settings;
+/// What the impulse of a contact at a distance depends on. Where its law is SAP's the effective mass is that of the heaviest body.
+fn constants<T: Scalar>((heaviest, dt): (f64, T), distance: T) -> FaceConstants<T> {
     let of_step = (dt * dt).recip() * STIFFNESS_OF_STEP;
     let per_mass = if of_step.real() < STIFFNESS { of_step } else { T::from(STIFFNESS) };
     let stiffness = per_mass * heaviest;
     let deepest = dt * FASTEST;
     let depth = if -distance.real() < deepest.real() { -distance } else { deepest };
-    FaceConstants { load: stiffness * depth, stiffness, dissipation: T::from(0.0), history: inverse_mass }
+    let history = T::from(heaviest.recip());
+    FaceConstants { load: stiffness * depth, stiffness, dissipation: T::from(0.0), history }
 }
 
-/// The inverse effective mass of a contact where its law takes it.
-fn inverse_mass<T: Scalar>(law: &ImpulseLaw<T>, inverse_inertia: &Matrix6<T>, point: &Vector3<T>) -> T {
-    match law.model {
-        ContactModel::Sap => inverse_effective_mass(inverse_inertia, point),
-        _ => T::from(0.0),
-    }
-}
-
-/// The impulse on O about F's origin of one contact with this inverse effective mass, with the velocities of O relative to F before
-/// and after the step.
+/// The impulse on O about F's origin of one contact, with the velocities of O relative to F before and after the step.
 fn impulse<T: Scalar>(
     (law, heaviest): (&ImpulseLaw<T>, f64),
     Gap { distance, normal: n, point: x }: &Gap<T>,
-    inverse_mass: T,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
 ) -> SpatialForce<T> {
-    let constants = constants((heaviest, law.dt), *distance, inverse_mass);
+    let constants = constants((heaviest, law.dt), *distance);
     let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
     let impulse = law.of_face(before, x, n).impulse(&constants, v_n, v_t.dot(&v_t));
     let gamma = n * impulse.normal - v_t * impulse.slip;
@@ -122,7 +109,6 @@ fn impulse<T: Scalar>(
 pub(super) fn rigid_contacts(
     roles: &Roles<f64>,
     settings: &DiscreteSettings,
-    inverse_inertia: impl FnOnce(&Roles<f64>) -> Matrix6<f64>,
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
     let before = &roles.v_fo;
@@ -130,23 +116,16 @@ pub(super) fn rigid_contacts(
     if found.is_empty() {
         return None;
     }
-    let (lambda, first) = (inverse_inertia(roles), contacts.position.len());
+    let first = contacts.position.len();
     let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), ContactModel::Tamsi);
     let mut sums = LoadSums::default();
     for features in &found {
         let Gap { distance, normal, point } = gap(features, roles.o, roles.f, &roles.x_fo);
-        let inverse_mass = inverse_mass(&law, &lambda, &point);
-        let constants = constants((settings.heaviest, settings.dt), distance, inverse_mass);
+        let constants = constants((settings.heaviest, settings.dt), distance);
         let of_face = law.of_face(before, &point, &normal);
         if law.static_friction.is_some() {
             contacts.friction.resize(contacts.position.len(), 0.0);
             contacts.friction.push(of_face.friction);
-        }
-        if law.model == ContactModel::Sap {
-            // Those of other models have any.
-            let own = of_face.regularization(&constants);
-            contacts.regularization.resize(contacts.position.len(), own);
-            contacts.regularization.push(own);
         }
         if settings.bristles().is_some() {
             contacts.slip_shift.push(Vector3::zeros());
@@ -170,7 +149,7 @@ pub(super) fn rigid_contacts(
         x_wf: roles.x_wf,
         origin,
         a_is_o: roles.a_is_o,
-        inverse_inertia: lambda,
+        inverse_inertia: Matrix6::zeros(),
         deflection_rate: None,
         aligned: false,
         is_rigid: true,
@@ -184,7 +163,6 @@ pub(crate) fn rigid_impulse<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings<T>,
     model: ContactModel,
-    inverse_inertia: &Matrix6<T>,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
 ) -> SpatialForce<T> {
@@ -193,18 +171,16 @@ pub(crate) fn rigid_impulse<T: Scalar>(
     let found = near_features((&o, &f), &roles.x_fo.real(), &before.real(), settings.dt.real());
     found.iter().fold(SpatialForce::zero(), |sum, features| {
         let gap = gap(features, roles.o, roles.f, &roles.x_fo);
-        let inverse_mass = inverse_mass(&law, inverse_inertia, &gap.point);
-        sum + impulse((&law, settings.heaviest), &gap, inverse_mass, before, after)
+        sum + impulse((&law, settings.heaviest), &gap, before, after)
     })
 }
 
-/// Directions of what one contact depends on: O's turn about F's origin and its shift, the velocity before the step, the
-/// coefficients of static and of dynamic friction, and the inverse effective mass.
-const DIRECTIONS: usize = 15;
+/// Directions of what one contact depends on: O's turn about F's origin and its shift, the velocity before the step, and the
+/// coefficients of static and of dynamic friction.
+const DIRECTIONS: usize = 14;
 const BEFORE: usize = 6;
 const STATIC: usize = 12;
 const DYNAMIC: usize = 13;
-const INVERSE_MASS: usize = 14;
 
 type Dual = DualArray<DIRECTIONS>;
 
@@ -216,8 +192,6 @@ impl DiscretePatch {
         }
         self.law.model = ContactModel::Sap;
         for i in self.contacts.clone() {
-            let place = contacts.position[i] + self.origin;
-            contacts.constants[i].history = inverse_effective_mass(&self.inverse_inertia, &place);
             let own = self.law_of(contacts, i).regularization(&contacts.constants[i]);
             if contacts.regularization.len() <= i {
                 contacts.regularization.resize(i + 1, own);
@@ -257,14 +231,10 @@ impl PairImpulse<'_> {
             ..patch.law.lift()
         };
         let (o, f) = (Collider::lift(roles.o), Collider::lift(roles.f));
-        let lambda = patch.inverse_inertia;
-        let lifted = lambda.map(Dual::from);
         let mut jacobian = LocalImpulseJacobian::zero();
         for features in self.features() {
             let gap = gap(&features, &o, &f, &x_fo);
-            let mut inverse_mass = inverse_mass(&law, &lifted, &gap.point);
-            inverse_mass.eps[INVERSE_MASS] = 1.0;
-            let wrench = impulse((&law, settings.heaviest), &gap, inverse_mass, &before, &after);
+            let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
             let (torque, force) = (wrench.rotational, wrench.translational);
             let rows = [torque.x, torque.y, torque.z, force.x, force.y, force.z];
             let by = |direction: usize| Vector6::from_fn(|row, _| rows[row].eps[direction]);
@@ -274,13 +244,6 @@ impl PairImpulse<'_> {
                 for k in 0..6 {
                     jacobian.by_geometry[row][k] += number.eps[k];
                     jacobian.by_velocity_before[(row, k)] += number.eps[BEFORE + k];
-                }
-            }
-            if law.model == ContactModel::Sap {
-                let point = gap.point.map(|x| x.re);
-                let (_, by_lambda) = inverse_effective_mass_slopes(&lambda, &point, inverse_mass.re);
-                for (row, number) in jacobian.by_inverse_inertia.iter_mut().zip(&rows) {
-                    row.add(&by_lambda, number.eps[INVERSE_MASS]);
                 }
             }
         }
@@ -295,12 +258,10 @@ impl PairImpulse<'_> {
         terms.a_is_o = roles.a_is_o;
         let (law, x_fo) = (patch.law.lift::<Chunk>(), RigidTransform::lift(&roles.x_fo));
         let (before, after) = (SpatialVelocity::lift(before), SpatialVelocity::lift(after));
-        let lambda = patch.inverse_inertia.map(Chunk::from);
         let (torque, force) = (lift_vector(&by_impulse.rotational), lift_vector(&by_impulse.translational));
         let along = |features: &FeaturePair, o: &Collider<Chunk>, f: &Collider<Chunk>| {
             let gap = gap(features, o, f, &x_fo);
-            let inverse_mass = inverse_mass(&law, &lambda, &gap.point);
-            let wrench = impulse((&law, settings.heaviest), &gap, inverse_mass, &before, &after);
+            let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
             wrench.rotational.dot(&torque) + wrench.translational.dot(&force)
         };
         let found = self.features();
@@ -343,5 +304,99 @@ impl PairImpulse<'_> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::{ContactPair, ContactSettings, Material};
+    use crate::field::{RigidSurface, primitive_field};
+    use crate::geometry::Shape;
+    use crate::spatial::rotation_exponential;
+    use std::sync::Arc;
+
+    /// A turned box whose lowest corner is in another one, under the law that steps begin with and the one of those that fail.
+    #[test]
+    fn impulses_and_derivatives_of_both_laws_agree_with_differences() {
+        let (mesh, _) = primitive_field(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).unwrap();
+        let rigid = Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh.boundary())));
+        let cube = Collider::new(rigid, Material::new(1.0, 0.0, 0.5), 1.0);
+        let (a, b) = (&cube, &cube);
+        let turn = rotation_exponential(&Vector3::new(0.6, 0.4, 0.2));
+        let x_wa = RigidTransform::new(turn, Vector3::new(0.004, 0.003, 0.03 + lowest(&turn) - 1e-6));
+        let x_wb = RigidTransform::identity();
+        let velocity =
+            |k: f64| SpatialVelocity::new(Vector3::new(0.3, 0.2, 0.4) * k, Vector3::new(0.1, 0.2, -0.3) * k);
+        let pair = ContactPair { a, x_wa, v_wa: velocity(1.0), b, x_wb, v_wb: SpatialVelocity::zero() };
+        let roles = Roles::of_step(&pair).unwrap();
+        let v = roles.v_fo;
+        let after = SpatialVelocity::new(v.rotational * 0.7, v.translational * 0.4);
+        let contact = ContactSettings::default();
+        let settings =
+            DiscreteSettings { contact: &contact, model: ContactModel::Lagged, dt: 2e-3, heaviest: 1.3 };
+        let mut contacts = PointContacts::default();
+        let mut patch = rigid_contacts(&roles, &settings, &mut contacts).unwrap();
+        for model in [ContactModel::Tamsi, ContactModel::Sap] {
+            if model == ContactModel::Sap {
+                assert!(patch.make_convex(&mut contacts) && !patch.make_convex(&mut contacts));
+            }
+            let on_o = |x_fo: RigidTransform, before: &SpatialVelocity, after: &SpatialVelocity| {
+                let roles = Roles { x_fo, ..roles };
+                let w = rigid_impulse(&roles, &settings, model, before, after);
+                let (m, f) = (w.rotational, w.translational);
+                Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
+            };
+            let six = |v: &SpatialVelocity| {
+                let (w, u) = (v.rotational, v.translational);
+                Vector6::new(w.x, w.y, w.z, u.x, u.y, u.z)
+            };
+            let value = on_o(roles.x_fo, &v, &after);
+            assert!(value.norm() > 1e-3, "{value}");
+            let of_patch = patch.impulse_at_f(&contacts, &six(&after));
+            assert!((of_patch - value).norm() < 1e-12 * value.norm(), "{model:?}: {of_patch} {value}");
+            let pair = PairImpulse {
+                roles: &roles,
+                settings: &settings,
+                patch: &patch,
+                contacts: &contacts,
+                before: &v,
+                after: &after,
+            };
+            let jacobian = pair.rigid_jacobian();
+            for k in 0..6 {
+                let unit = |axis: usize, h: f64| Vector3::from_fn(|i, _| if i == axis { h } else { 0.0 });
+                let parts = |h: f64| match k {
+                    0..3 => (unit(k, h), Vector3::zeros()),
+                    _ => (Vector3::zeros(), unit(k - 3, h)),
+                };
+                let by_pose = |h: f64| {
+                    let (turn, shift) = parts(h);
+                    let rotation = rotation_exponential(&turn);
+                    let x = roles.x_fo;
+                    let place = rotation * x.translation + shift;
+                    on_o(RigidTransform::new(rotation * x.rotation, place), &v, &after)
+                };
+                let by_velocity = |h: f64| {
+                    let (w, u) = parts(h);
+                    on_o(roles.x_fo, &SpatialVelocity::new(v.rotational + w, v.translational + u), &after)
+                };
+                let h = 1e-8;
+                let of_pose = Vector6::from_fn(|row, _| jacobian.by_geometry[row][k]);
+                let of_velocity: Vector6<f64> = jacobian.by_velocity_before.column(k).into_owned();
+                for (name, by, claimed) in [
+                    ("pose", &by_pose as &dyn Fn(f64) -> Vector6<f64>, of_pose),
+                    ("velocity", &by_velocity, of_velocity),
+                ] {
+                    let difference = (by(h) - by(-h)) / (2.0 * h);
+                    let off = (difference - claimed).norm();
+                    assert!(off < 1e-5 * claimed.norm() + 1e-7, "{model:?} {name} {k}: {off} of {claimed}");
+                }
+            }
+        }
+    }
+
+    fn lowest(turn: &nalgebra::Matrix3<f64>) -> f64 {
+        turn.row(2).abs().dot(&Vector3::new(0.05, 0.04, 0.03).transpose())
     }
 }

@@ -88,7 +88,7 @@ pub(crate) struct ImpulseJacobian {
     /// Its derivatives with respect to the velocities before the step and, through them, the poses: for
     /// Lagged, and where static friction is another than dynamic friction.
     pub before: Option<ContactJacobian>,
-    /// For SAP and between rigid bodies: for each row its derivatives with respect to the inverse inertia Λ.
+    /// For SAP: for each row its derivatives with respect to the inverse inertia Λ.
     pub by_inverse_inertia: Option<[ByInverseInertia; 6]>,
     pub bristles: Option<BristlesInWorld>,
 }
@@ -188,7 +188,7 @@ pub(crate) fn world_impulse_jacobian(
         (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
         jacobian
     });
-    let by_inverse_inertia = (patch.law.model == ContactModel::Sap).then(|| {
+    let by_inverse_inertia = (settings.model == ContactModel::Sap).then(|| {
         let rows = about_a * chain.turn;
         std::array::from_fn(|i| {
             let mut sum = ByInverseInertia::ZERO;

@@ -52,16 +52,19 @@ impl SurfaceMesh {
     /// is not valid ([`SurfaceMesh::validate`]).
     pub fn read(path: impl AsRef<Path>) -> Result<SurfaceMesh, ReadMeshError> {
         let path = path.as_ref();
-        let (mesh, notes) = Self::read_mended(path)?;
+        let (mesh, notes) = Self::read_unclosed(path)?;
+        mesh.validate().map_err(|source| ReadMeshError::Mesh { file: path.to_owned(), source })?;
         notes.iter().for_each(|note| log::warn!("{}: {note}", path.display()));
         Ok(mesh)
     }
 
-    /// Reads a surface as [`SurfaceMesh::read`] does, with what there is to tell of it.
-    pub(crate) fn read_mended(path: &Path) -> Result<(SurfaceMesh, Vec<String>), ReadMeshError> {
-        let (mesh, notes) = mended(Self::read_triangles(path)?);
-        mesh.validate().map_err(|source| ReadMeshError::Mesh { file: path.to_owned(), source })?;
-        Ok((mesh, notes))
+    /// Reads a surface as [`SurfaceMesh::read`] does, but one that may be open: [`SurfaceMesh::fill`] closes small holes.
+    /// Returns too what there is to tell of it, as how many triangles were turned.
+    ///
+    /// # Errors
+    /// When the file cannot be read, its content is not what the format prescribes, or coordinates are not finite.
+    pub fn read_unclosed(path: impl AsRef<Path>) -> Result<(SurfaceMesh, Vec<String>), ReadMeshError> {
+        Self::read_triangles(path.as_ref()).map(mended)
     }
 
     /// Reads triangles as [`SurfaceMesh::read`] does, as they are listed: what is only drawn may have holes.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::contact::{ContactError, ContactSettings};
+use crate::contact::ContactSettings;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
 use crate::io::scene::actuator_tables::{DrivenRobot, actuators};
@@ -172,11 +172,6 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
         (ModelBuilder { mechanism, actuators, loads, ..builder }, commands)
     };
     let model = builder.build().map_err(|error| model_problem(&error))?;
-    let takes_rigid_pairs = table.solver.kind.takes_rigid_pairs() && error_control.is_none();
-    if let (Some(pair), false) = (model.rigid_pairs().first(), takes_rigid_pairs) {
-        let [a, b] = [pair.bodies.a, pair.bodies.b].map(|body| model.bodies()[body].name.clone());
-        return Err(model_problem(&ModelError::Pair { a, b, source: ContactError::RigidRigid }));
-    }
     let state = model.completed(state);
     let controllers = match held {
         true => SceneControllers::default(),

@@ -116,8 +116,8 @@ pub(in crate::io) fn soft_part_warning(g: &BodyGeometry, body: &str, shape: &Fie
     let SoftPart { part, factor, softest: at, is_fan } = soft_part(field)?;
     let why = match is_fan {
         true => {
-            "as a surface filled from one point is where long parts lead away from it; give a volume mesh, or several \
-             geometries that are convex"
+            "as a surface filled from one point is where long parts lead away from it; fill it with tetrahedra = {}, or give \
+             several geometries that are convex"
         }
         false => {
             "as a mesh is where it has too few vertices between the surfaces of a part; give a finer one"
@@ -156,7 +156,7 @@ pub(in crate::io) fn overlap_warning(g: &BodyGeometry, body: &str, shape: &Field
             shape.clone(),
             format_args!(
                 "body `{body}`: the mesh overlaps itself: {:.1e} m³, {:.1} % of its volume of {volume:.3e} m³, {what}, in \
-                 mass and in contact; give the union of its parts, or a geometry for each",
+                 mass and in contact; unite its parts with tetrahedra = {{}}, or give a geometry for each",
                 more.max(less) * volume,
                 100.0 * more.max(less)
             ),
@@ -268,10 +268,10 @@ fn bounded(
         }
         ShapeTable::Convex(c) => {
             context.files.borrow_mut().extend(c.file.iter().map(|file| context.folder.join(file)));
-            convex_meshes(c, rigid, context.folder, &field.key("convex"))
+            convex_meshes(c, rigid, context.folder, &context.notes, &field.key("convex"))
         }
         ShapeTable::VolumeMesh(m) => volume_mesh(m, rigid, &field.key("volume_mesh")),
-        ShapeTable::SurfaceMesh(m) => surface_mesh(m, rigid, &field.key("surface_mesh")),
+        ShapeTable::SurfaceMesh(m) => surface_mesh(m, rigid, &context.notes, &field.key("surface_mesh")),
         ShapeTable::HalfSpace(_) => {
             Err(Problem::new(field.key("half_space"), "found an unbounded shape; it has no mesh"))
         }

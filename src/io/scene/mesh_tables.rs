@@ -9,12 +9,14 @@ use crate::field::{
     DEFAULT_CORE_THRESHOLD, FieldError, deep_core, distance_extent, laplace_extent,
     split_zero_gradient_tetrahedra,
 };
-use crate::geometry::{SurfaceMesh, VertexPlace, VolumeMesh, read_points, vertex_places};
+use crate::geometry::{
+    MeshError, ReadMeshError, SurfaceMesh, VertexPlace, VolumeMesh, read_points, vertex_places,
+};
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::scene::body_tables::{Range, number, vector};
 use crate::io::scene::shape_schema::{
-    ConvexTable, ExtentTable, MeshTable, SurfaceMeshTable, VolumeMeshTable,
+    ConvexTable, ExtentTable, MeshTable, SurfaceMeshTable, TetrahedraTable, VolumeMeshTable,
 };
 use crate::io::strict::Exactly;
 
@@ -44,14 +46,21 @@ pub(in crate::io) fn volume_mesh(
 pub(in crate::io) fn surface_mesh(
     t: &SurfaceMeshTable,
     rigid: bool,
+    notes: &Notes,
     table: &FieldPath,
 ) -> Result<Meshes, Problem> {
     let mesh = SurfaceMesh {
         vertices: vertices(&t.vertices, &table.key("vertices"))?,
         triangles: t.triangles.iter().map(|t| t.0).collect(),
     };
-    mesh.validate().map_err(|error| Problem::new(table.clone(), error))?;
-    from_surface(mesh, t.extent.as_ref(), rigid, table)
+    from_surface(
+        mesh,
+        t.extent.as_ref(),
+        t.tetrahedra.as_ref(),
+        rigid,
+        table,
+        &Place { file: None, notes, field: table },
+    )
 }
 
 /// A mesh in a file: a surface (.obj, .ply, .stl) or a volume (.vtk, .msh). What there is to tell of it goes to `notes`.
@@ -64,9 +73,17 @@ pub(in crate::io) fn mesh_file(
 ) -> Result<Meshes, Problem> {
     let field = table.key("file");
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
-    match read_mesh(&folder.join(&t.file), notes, &field)? {
-        // A surface that is filled has no tetrahedra to split: all of them share an inner vertex.
-        MeshFile::Surface(mesh) => from_surface(mesh.scaled(scale), t.extent.as_ref(), rigid, table),
+    let file = folder.join(&t.file);
+    match read_mesh(&file, notes, &field)? {
+        // A surface that is filled has no tetrahedra to split: all of them have an inner vertex.
+        MeshFile::Surface(mesh) => {
+            let place = Place { file: Some(&file), notes, field: &field };
+            from_surface(mesh.scaled(scale), t.extent.as_ref(), t.tetrahedra.as_ref(), rigid, table, &place)
+        }
+        MeshFile::Volume(_) if t.tetrahedra.is_some() => Err(Problem::new(
+            table.key("tetrahedra"),
+            "found beside a volume mesh, which has tetrahedra; leave it out, or give a surface (.obj, .ply, .stl)",
+        )),
         MeshFile::Volume(mesh) => {
             from_volume(mesh.scaled(scale), t.extent.as_ref(), t.split_zero_gradient, rigid, table)
         }
@@ -82,17 +99,18 @@ pub(in crate::io) fn link_mesh(
     notes: &Notes,
     field: &FieldPath,
 ) -> Result<Meshes, Problem> {
+    let place = Place { file: Some(file), notes, field };
     if convex {
         let mut points = points_of(file, field)?;
         points.iter_mut().for_each(|v| v.component_mul_assign(scale));
         let hull = SurfaceMesh::convex_hull(&points);
         let problem = |error| Problem::new(field.clone(), format_args!("{}: {error}", file.display()));
-        return from_surface(hull.map_err(problem)?, None, rigid, field);
+        return from_surface(hull.map_err(problem)?, None, None, rigid, field, &place);
     }
     match read_mesh(file, notes, field)? {
         MeshFile::Surface(mut mesh) => {
             mesh.stretch(scale);
-            from_surface(mesh, None, rigid, field)
+            from_surface(mesh, None, None, rigid, field, &place)
         }
         MeshFile::Volume(mut mesh) => {
             mesh.vertices.iter_mut().for_each(|v| v.component_mul_assign(scale));
@@ -110,6 +128,7 @@ pub(in crate::io) fn convex_meshes(
     t: &ConvexTable,
     rigid: bool,
     folder: &Path,
+    notes: &Notes,
     table: &FieldPath,
 ) -> Result<Meshes, Problem> {
     let points = match (&t.points, &t.file) {
@@ -124,7 +143,14 @@ pub(in crate::io) fn convex_meshes(
     };
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
     let hull = SurfaceMesh::convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
-    from_surface(hull.scaled(scale), t.extent.as_ref(), rigid, table)
+    from_surface(
+        hull.scaled(scale),
+        t.extent.as_ref(),
+        None,
+        rigid,
+        table,
+        &Place { file: None, notes, field: table },
+    )
 }
 
 /// A mesh as a file holds it.
@@ -146,7 +172,7 @@ fn points_of(file: &Path, field: &FieldPath) -> Result<Vec<Vector3<f64>>, Proble
 fn read_mesh(file: &Path, notes: &Notes, field: &FieldPath) -> Result<MeshFile, Problem> {
     let read = match check_ending(file, field)? {
         true => VolumeMesh::read(file).map(MeshFile::Volume),
-        false => SurfaceMesh::read_mended(file).map(|(mesh, told)| {
+        false => SurfaceMesh::read_unclosed(file).map(|(mesh, told)| {
             let told = told.into_iter().map(|note| format!("{}: {note}", file.display()));
             notes.borrow_mut().extend(told.map(|note| Problem::new(field.clone(), note)));
             MeshFile::Surface(mesh)
@@ -171,14 +197,41 @@ fn check_ending(file: &Path, field: &FieldPath) -> Result<bool, Problem> {
     }
 }
 
-/// A valid closed surface as a body in contact: a compliant one is filled with tetrahedra.
+/// Where a mesh comes from, and where to tell of it.
+struct Place<'a> {
+    file: Option<&'a Path>,
+    notes: &'a Notes,
+    field: &'a FieldPath,
+}
+
+impl Place<'_> {
+    fn problem(&self, error: MeshError) -> Problem {
+        match self.file {
+            Some(file) => {
+                Problem::new(self.field.clone(), ReadMeshError::Mesh { file: file.to_owned(), source: error })
+            }
+            None => Problem::new(self.field.clone(), error),
+        }
+    }
+
+    fn tell(&self, note: &str) {
+        let file = self.file.map(|file| format!("{}: ", file.display())).unwrap_or_default();
+        self.notes.borrow_mut().push(Problem::new(self.field.clone(), format_args!("{file}{note}")));
+    }
+}
+
+/// A surface as a body in contact: a compliant one is filled with tetrahedra, by a lattice where that is asked for, or where
+/// it is open or not star-shaped.
 fn from_surface(
     mesh: SurfaceMesh,
     extent: Option<&ExtentTable>,
+    tetrahedra: Option<&TetrahedraTable>,
     rigid: bool,
     table: &FieldPath,
+    place: &Place,
 ) -> Result<Meshes, Problem> {
-    if rigid {
+    if rigid && tetrahedra.is_none() {
+        mesh.validate().map_err(|error| place.problem(error))?;
         return Ok(Meshes::Rigid(mesh));
     }
     if matches!(extent, Some(ExtentTable::Given(_))) {
@@ -187,8 +240,24 @@ fn from_surface(
             "found a list, but a surface has no vertices inside; use \"distance\" or \"laplace\", or a volume mesh",
         ));
     }
-    let filled = mesh.tetrahedralize().map_err(|error| Problem::new(table.clone(), error))?;
-    from_volume(filled, extent, false, rigid, table)
+    let fan = if tetrahedra.is_none() { mesh.tetrahedralize().map_err(Some) } else { Err(None) };
+    let mesh = match fan {
+        Ok(fan) => fan,
+        Err(reason) => {
+            let filled = mesh.fill(tetrahedra.and_then(|t| t.size)).map_err(|error| place.problem(error))?;
+            if let Some(reason) = reason {
+                let why = match reason {
+                    MeshError::NotStarShaped { .. } => "no inner point sees all of the surface",
+                    _ => "the surface is not closed as it is listed",
+                };
+                let how = "tetrahedra = { size = … } in a scene and isobar mesh set how finely";
+                place.tell(&format!("{why}, so it is {}; {how}", filled.summary()));
+            }
+            filled.notes().iter().for_each(|note| place.tell(note));
+            filled.mesh
+        }
+    };
+    from_volume(mesh, extent, false, rigid, table)
 }
 
 /// Points with finite coordinates.

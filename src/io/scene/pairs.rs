@@ -28,14 +28,14 @@ impl Scene {
                 match geometry_pairs(bodies, pair) {
                     Ok(geometries) => pairs.push((pair, geometries)),
                     // Their forces are those of steps, and not of an instant.
-                    Err(_) if self.model.rigid_pairs().iter().any(|rigid| rigid.bodies == pair) => {}
+                    Err(_) if self.model.rigid_pairs().any(|rigid| rigid.bodies == pair) => {}
                     Err(source) if self.fixed[a] && self.fixed[b] => passed_over = Some(source),
                     Err(source) => return Err(source),
                 }
             }
         }
         match passed_over {
-            Some(source) if pairs.is_empty() && self.model.rigid_pairs().is_empty() => Err(source),
+            Some(source) if pairs.is_empty() && self.model.rigid_pairs().len() == 0 => Err(source),
             _ => Ok(pairs),
         }
     }

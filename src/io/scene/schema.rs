@@ -162,11 +162,6 @@ impl SolverKind {
         matches!(self, Self::Lcp | Self::Ncp | Self::Ecp)
     }
 
-    /// Whether it takes pairs of rigid geometries in steps of fixed length.
-    pub(in crate::io) fn takes_rigid_pairs(self) -> bool {
-        self.is_complementarity() || matches!(self, Self::Sap | Self::Lagged | Self::Similar | Self::Tamsi)
-    }
-
     /// Its name in a scene file.
     pub fn name(self) -> &'static str {
         match self {

@@ -298,8 +298,8 @@ pub(in crate::io) struct HalfSpaceTable {
 }
 
 /// A mesh in a file: a closed surface (`.obj`, `.stl`, `.ply`) or a volume (legacy `.vtk`, Gmsh 4.1 or 2 `.msh`), in text
-/// or binary. A compliant surface is filled with tetrahedra, which must be possible from one inner
-/// point; a rigid volume is its boundary.
+/// or binary. A compliant surface is filled with tetrahedra: from one inner point where that sees all of it, else by a
+/// lattice, as `tetrahedra` says; a rigid volume is its boundary.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -316,6 +316,20 @@ pub(in crate::io) struct MeshTable {
     /// gradient, are split at their centroids before the extent is computed.
     #[serde(default)]
     pub split_zero_gradient: bool,
+    /// How a surface is filled by a lattice, whatever its shape: pieces that overlap are united and small holes closed; a
+    /// rigid body is the boundary of that. Left out, this is done with `{}` for compliant surfaces that are open or that no
+    /// inner point sees all of, and told.
+    pub tetrahedra: Option<TetrahedraTable>,
+}
+
+/// The lattice that a surface is filled by.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::io) struct TetrahedraTable {
+    /// Length of its cubes, and so of the longest edges inside.
+    #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = "by the thickness of the body, some thousand tetrahedra")))]
+    pub size: Option<f64>,
 }
 
 /// The convex hull of points; exactly one of `file` and `points` is given.
@@ -367,6 +381,8 @@ pub(in crate::io) struct SurfaceMeshTable {
     /// Where the extent comes from, once the surface is filled.
     #[cfg_attr(test, schemars(extend("default" = "distance")))]
     pub extent: Option<ExtentTable>,
+    /// The same as for a mesh in a file.
+    pub tetrahedra: Option<TetrahedraTable>,
 }
 
 /// Where the extent of a mesh comes from.

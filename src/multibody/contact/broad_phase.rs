@@ -1,5 +1,5 @@
 //! Which pairs of geometries may touch: those whose boxes, along W's axes, overlap, and whose
-//! bounding balls do.
+//! bounding balls do. Two rigid geometries have no pressure between them, and are left out.
 //!
 //! The boxes are sorted along the axis on which they are spread most and swept: the cost is
 //! n log n for n geometries, and what overlaps along that axis.
@@ -24,6 +24,7 @@ struct WorldBox {
     radius: f64,
     body: usize,
     geometry: usize,
+    is_rigid: bool,
 }
 
 impl WorldBox {
@@ -38,7 +39,8 @@ impl WorldBox {
                 (middle, half + (half + middle.abs()) * MARGIN, radius)
             },
         );
-        Self { low: middle - half, high: middle + half, middle, radius, body, geometry: index }
+        let is_rigid = geometry.is_rigid();
+        Self { low: middle - half, high: middle + half, middle, radius, body, geometry: index, is_rigid }
     }
 
     fn overlaps(&self, other: &Self) -> bool {
@@ -75,8 +77,8 @@ impl BroadPhase {
         &self.candidates
     }
 
-    /// The indices in [`Model::pairs`], in increasing order, of the pairs that may touch with the bodies
-    /// at `frames`. All others do not.
+    /// The indices in [`Model::pairs`], in increasing order, of the pairs between which there may be pressure with the
+    /// bodies at `frames`. Between all others there is none.
     pub fn candidates<T: Scalar>(&mut self, model: &Model<T>, frames: &[BodyFrame<T>]) -> &[usize] {
         let Self { boxes, candidates, rows } = self;
         boxes.clear();
@@ -95,7 +97,8 @@ impl BroadPhase {
         });
         for (i, first) in boxes.iter().enumerate() {
             for second in boxes[i + 1..].iter().take_while(|b| b.low[axis] <= first.high[axis]) {
-                if first.body == second.body || !first.overlaps(second) {
+                let none = first.body == second.body || (first.is_rigid && second.is_rigid);
+                if none || !first.overlaps(second) {
                     continue;
                 }
                 let (a, b) = if first.body < second.body { (first, second) } else { (second, first) };

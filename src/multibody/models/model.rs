@@ -46,7 +46,8 @@ pub struct Model<T = f64> {
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
-    pub(crate) rigid_pairs: Vec<GeometryPair>,
+    /// The indices in `pairs` of those of rigid geometries.
+    pub(crate) rigid_pairs: Vec<usize>,
     /// The mass of the heaviest body when the model was built, kg: what the stiffness of rigid contacts is in proportion to. It
     /// does not follow masses that are parameters.
     pub(crate) heaviest: f64,
@@ -129,8 +130,8 @@ impl<T> Model<T> {
 impl<T> Model<T> {
     /// Those of the pairs of which both geometries are rigid. There is no pressure between them: velocity-level steps of
     /// fixed length and steps by complementarity alone take models that have some.
-    pub fn rigid_pairs(&self) -> &[GeometryPair] {
-        &self.rigid_pairs
+    pub fn rigid_pairs(&self) -> impl ExactSizeIterator<Item = &GeometryPair> {
+        self.rigid_pairs.iter().map(|&index| &self.pairs[index])
     }
 
     /// Whether both geometries of a pair are rigid.

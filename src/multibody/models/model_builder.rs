@@ -97,7 +97,7 @@ impl ModelBuilder {
         apart.sort_unstable();
         apart.dedup();
         let pairs = touching_pairs(&mechanism, &bodies, &apart)?;
-        let rigid_pairs = pairs.iter().copied().filter(|pair| is_rigid_pair(&bodies, pair)).collect();
+        let rigid_pairs = (0..pairs.len()).filter(|&index| is_rigid_pair(&bodies, &pairs[index])).collect();
         let identity = ModelIdentity::new();
         let masses = bodies.iter().filter_map(|body| match &body.motion {
             Motion::Fixed { .. } => None,

@@ -125,7 +125,7 @@ impl Parameter {
                     parameter: MaterialParameter::FrictionEllipsoid(axis),
                 });
                 let is_used =
-                    |p: &Parameter| !model.rigid_pairs().is_empty() && p.value(model).is_ok_and(|e| e > 0.0);
+                    |p: &Parameter| model.rigid_pairs().len() > 0 && p.value(model).is_ok_and(|e| e > 0.0);
                 parameters.extend(semi_axes.filter(is_used));
                 let own = 0..model.contact.law.map_or(0, |law| law.parameters().len());
                 parameters.extend(

@@ -11,7 +11,7 @@ use crate::multibody::{Body, Forces, GeometryPair, Model, Motion, State, contact
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
 
-/// A contact by its pair of geometries (an index in [`Model::rigid_pairs`]) and the features that come near.
+/// A contact by its pair of geometries (an index in [`Model::pairs`]) and the features that come near.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundContact {
     pub pair: usize,
@@ -43,7 +43,7 @@ pub(super) struct Contact<T = f64> {
 /// The contacts of two geometries along one normal, which share their friction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch<T = f64> {
-    /// Index in [`Model::rigid_pairs`].
+    /// Index in [`Model::pairs`].
     pub pair: usize,
     /// Bodies A and B by their indices in the model.
     pub bodies: [usize; 2],
@@ -122,7 +122,7 @@ impl<T: Scalar> StepData<T> {
         let mut firsts: Vec<&FoundContact> = Vec::new();
         let mut last: Option<&FoundContact> = None;
         for (k, contact) in found.iter().enumerate() {
-            let pair = &model.rigid_pairs()[contact.pair];
+            let pair = &model.pairs[contact.pair];
             let [a, b] = geometries(model, pair);
             let is_of = |first: &&FoundContact| {
                 first.pair == contact.pair && first.features.is_of_one_patch(&contact.features)
@@ -291,7 +291,7 @@ pub(super) fn geometries<T: Scalar>(
 
 fn patch<T: Scalar>(model: &Model<T>, first: &FoundContact) -> Patch<T> {
     let pair = first.pair;
-    let of = &model.rigid_pairs()[pair];
+    let of = &model.pairs[pair];
     let [(a, _), (b, x_bg)] = geometries(model, of);
     let (one, other) = (&a.material, &b.material);
     let friction = combine_friction(one.dynamic_friction, other.dynamic_friction);

@@ -73,6 +73,11 @@ impl LinearSolver {
         self.lemke.allow(MOST_WORK);
     }
 
+    /// Whether that work has been done: there is no solution to be found then.
+    pub fn is_spent(&self) -> bool {
+        self.lemke.is_spent()
+    }
+
     /// No friction is known of the patches.
     pub fn forget_friction(&mut self, data: &StepData) {
         self.friction.clear();
@@ -172,6 +177,9 @@ impl LinearSolver {
     /// Solves for impulses along normals and in the polyhedral cones of friction together. Contacts that are not
     /// `used` have no impulse.
     pub fn cones(&mut self, data: &StepData, layout: &Layout, velocities: &[f64]) -> Option<LinearSolution> {
+        if self.is_spent() {
+            return None;
+        }
         let kinematics = data.kinematics(velocities);
         let (speed, impulse) = (data.scales.velocity, data.scales.impulse);
         let mut rows = normal_rows(data, &kinematics, layout.used.iter().copied());

@@ -120,8 +120,7 @@ pub(super) struct Memory {
     linear: LinearSolver,
     real: RealParts,
     control: Vec<f64>,
-    /// Of the pairs that are not rigid, among others.
-    pub forces: ForceWorkspace,
+    forces: ForceWorkspace,
     /// The contacts of the last step.
     pub report: Vec<RigidContact>,
     /// The last step, as it was solved.

@@ -76,7 +76,7 @@ pub(super) fn report(model: &Model, data: &StepData, solution: &Solution, out: &
         });
         let points: Vec<Vector3<f64>> = closed.map(|(_, gap)| gap.point).collect();
         out.push(RigidContact {
-            pair: model.rigid_pairs()[of.pair],
+            pair: model.pairs[of.pair],
             kind: kind_of(&points, data.scales.length),
             point: slip.point,
             normal,

@@ -96,12 +96,15 @@ fn solve_contacts(
     let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
     let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
     let mut failure = Failure::Ray;
-    for &effort in efforts {
+    for (attempt, &effort) in efforts.iter().enumerate() {
         match at_once(method, model, data, found.clone(), (linear, effort), None) {
             Ok(solved) => return Ok(solved),
             Err(why) => failure = why,
         }
-        if let Some(solved) = gradually(method, model, data, (linear, effort)) {
+        // A part of the way that is too far is halved, and not looked at harder.
+        if attempt == 0
+            && let Some(solved) = gradually(method, model, data, (linear, Effort::Little))
+        {
             return Ok(solved);
         }
         linear.start(data);
@@ -149,7 +152,7 @@ fn gradually(
 ) -> Option<Solved> {
     let mut last: Option<Solved> = None;
     let (mut done, mut part) = (0.0, FIRST_PART);
-    while part >= LEAST_PART {
+    while part >= LEAST_PART && !linear.is_spent() {
         let next = if done + part >= 1.0 { 1.0 } else { done + part };
         let of_part = data.part(next);
         linear.start(&of_part);
@@ -311,7 +314,7 @@ fn is_clear(
 
 /// Whether a point of a rim is over what it was found over.
 fn is_over(model: &Model, data: &StepData, velocities: &[f64], contact: &FoundContact) -> bool {
-    let pair = &model.rigid_pairs()[contact.pair];
+    let pair = &model.pairs[contact.pair];
     let [a, b] = geometries(model, pair);
     let poses = data.poses(velocities);
     let (x_wa, x_wb) = (poses[pair.bodies.a] * a.1, poses[pair.bodies.b] * b.1);
@@ -323,7 +326,7 @@ fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -
     let poses = data.poses(velocities);
     let mut found = Vec::new();
     let mut features = Vec::new();
-    for (index, pair) in model.rigid_pairs().iter().enumerate() {
+    for (index, pair) in model.pairs.iter().enumerate() {
         let [a, b] = geometries(model, pair);
         let x_wa = poses[pair.bodies.a] * a.1;
         let x_wb = poses[pair.bodies.b] * b.1;

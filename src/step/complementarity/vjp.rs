@@ -192,7 +192,7 @@ fn add_materials(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradient
         own.friction = Dual::variable(patch.friction, 0);
         own.ellipsoid = std::array::from_fn(|k| Dual::variable(patch.ellipsoid[k], k + 1));
         let along = weighted.at(&data);
-        let pair = &model.rigid_pairs()[patch.pair];
+        let pair = &model.pairs[patch.pair];
         let sides =
             pair.geometries().map(|(body, geometry)| model.bodies()[body].geometries[geometry].material);
         let [(a, _), (b, _)] = geometries(model, pair);
@@ -237,7 +237,7 @@ fn add_geometries(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradien
             .iter()
             .enumerate()
             .flat_map(|(k, contact)| {
-                let pair = model.rigid_pairs()[contact.pair].geometries();
+                let pair = model.pairs[contact.pair].geometries();
                 (0..2).filter(move |&side| pair[side] == geometry).map(move |side| (k, side))
             })
             .collect();
@@ -274,7 +274,7 @@ fn add_geometries(weighted: &Weighted<'_>, model: &Model, out: &mut ModelGradien
             let x_bg = RigidTransform::lift(&of_model.x_bg).moved(&three(0), &three(3));
             let moved = (!moved.is_empty()).then(|| Arc::from(moved));
             for &(k, side) in &sides {
-                let pair = &model.rigid_pairs()[found[k].pair];
+                let pair = &model.pairs[found[k].pair];
                 let mut both = geometries(model, pair).map(|(collider, x_bg)| {
                     (Collider::<Dual>::lift(&collider), RigidTransform::<Dual>::lift(&x_bg))
                 });

@@ -50,7 +50,7 @@ pub(in crate::step) struct Balance<T> {
     joints: JointKinematics<T>,
     joints_after: JointKinematics<T>,
     on_links: Vec<BodyForce<T>>,
-    /// The factors of the joints' part of A, which SAP's regularization and the stiffness of rigid contacts take.
+    /// The factors of the joints' part of A, which SAP's regularization takes.
     factors: DMatrix<T>,
     link_rows: LinkRows<T>,
     /// The joints' acceleration, and the residual of their balance.
@@ -144,12 +144,12 @@ impl<T: Scalar> Balance<T> {
         let settings = settings_of(model, kind, dt);
         for (patch, evaluated) in problem.patches.iter().zip(&newton.by_patch) {
             let pair = &model.pairs[patch.pair];
-            let lambda = |roles: &Roles<T>| match kind == ContactModel::Sap || roles.are_rigid() {
-                true => {
+            let lambda = |roles: &Roles<T>| match kind {
+                ContactModel::Sap => {
                     let at = PairInertia { model, state, moving, joints, factors };
                     pair_inverse_inertia(&at, pair, roles, link_rows)
                 }
-                false => Matrix6::from_element(T::from(0.0)),
+                _ => Matrix6::from_element(T::from(0.0)),
             };
             let rate = settings.bristles().map(|law| law.rate(&state.deflection(patch.pair)));
             let found = &problem.contacts;
@@ -223,10 +223,9 @@ impl<T: Scalar> Balance<T> {
         }
     }
 
-    /// The factors of the joints' part of A, where SAP or rigid pairs take them.
+    /// The factors of the joints' part of A, where SAP takes them.
     fn factorize_joints(&mut self, kind: ContactModel, model: &Model<T>, dt: T) {
-        let is_asked = kind == ContactModel::Sap || !model.rigid_pairs.is_empty();
-        let n = if is_asked { model.mechanism.velocity_dimension() } else { 0 };
+        let n = if kind == ContactModel::Sap { model.mechanism.velocity_dimension() } else { 0 };
         let Self { factors, joints, .. } = self;
         if factors.nrows() != n {
             *factors = DMatrix::from_element(n, n, T::from(0.0));

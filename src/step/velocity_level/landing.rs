@@ -143,9 +143,6 @@ impl Workspace {
         let mut farthest: Option<Unforeseen> = None;
         for &index in broad_phase.candidates(model, frames) {
             let pair = &model.pairs[index];
-            if model.is_rigid_pair(pair) {
-                continue;
-            }
             let known = problem.patches.binary_search_by_key(&index, |patch| patch.pair).ok();
             let known = known.map(|k| &problem.patches[k]);
             let foreseen = match known {

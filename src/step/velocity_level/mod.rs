@@ -58,6 +58,9 @@ use crate::multibody::tree::MidpointRule;
 use crate::multibody::{BodyFrame, Forces, JointKinematics, Model, State};
 use crate::scalar::Scalar;
 
+/// Where more than this part of the momentum is not balanced after a step, its rigid pairs may have had another law.
+const UNBALANCED: f64 = 1e-7;
+
 /// The memory of velocity-level steps: reused from one step to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
@@ -199,13 +202,25 @@ impl VelocityLevel {
         after: &State,
         workspace: &mut Workspace,
     ) {
-        let model = step.model;
+        let StepProblem { model, state, time, applied, control, .. } = *step;
+        let (commands, control) = control.split_at(model.command_dimension());
         workspace.forces.reset(model);
+        // Contact does not depend on the forces, but for the law of rigid pairs.
+        if !model.rigid_pairs.is_empty() {
+            model.add_loads(state, time, commands, &mut workspace.forces);
+            applied.add_to(model, state, time, control, &mut workspace.forces);
+        }
         workspace.commands.clear();
-        workspace.commands.resize(model.command_dimension(), 0.0);
+        workspace.commands.extend_from_slice(commands);
         workspace.problem.contacts.keep_polygons = true;
-        workspace.assemble(model, step.state, self.model, step.length());
-        workspace.newton.evaluate_patches(&workspace.problem, after);
+        workspace.assemble(model, state, self.model, step.length());
+        let Workspace { problem, newton, .. } = workspace;
+        let left = newton.evaluate_at(problem, after);
+        let is_other = left > UNBALANCED.max(10.0 * self.tolerance.relative);
+        if is_other && problem.make_rigid_pairs_convex() && newton.evaluate_at(problem, after) > left {
+            workspace.assemble(model, state, self.model, step.length());
+            workspace.newton.evaluate_at(&workspace.problem, after);
+        }
     }
 
     /// Solves for the velocities; the forces are in the workspace.

@@ -51,6 +51,9 @@ impl Default for SolverTolerance {
 const STAGNATION: f64 = 1e-7;
 /// Changes of the velocities by this part of them are rounding.
 const SAME_VELOCITY: f64 = 1e-11;
+/// The same where nothing changes the velocities: between a body and one of 10⁵ times its mass, whose contact is as stiff as that
+/// mass asks for.
+const STIFF_STAGNATION: f64 = 1e-4;
 /// The matrix of the last iteration takes one more step where that ends the iteration, with this
 /// much in reserve, if the violation of the balance shrinks as it did last.
 const RESERVE: f64 = 100.0;
@@ -146,12 +149,11 @@ impl Newton {
         write_velocities(state, &mut self.velocity);
     }
 
-    /// Evaluates the impulses of patches at the velocities of a state, without looking for a balance.
-    pub fn evaluate_patches(&mut self, problem: &Problem, state: &State) {
+    /// Evaluates the balance at the velocities of a state; returns what is left of it.
+    pub fn evaluate_at(&mut self, problem: &Problem, state: &State) -> f64 {
         self.set_velocity(state);
-        self.impulse.clear();
-        self.impulse.resize(problem.dimension(), 0.0);
-        problem.evaluate(&self.velocity, &mut self.impulse, &mut self.by_patch);
+        self.prepare(problem);
+        self.evaluate(problem)
     }
 
     fn prepare(&mut self, problem: &Problem) {
@@ -255,9 +257,7 @@ impl Newton {
                 return Err(NewtonError::NotFinite);
             }
             let done = residual <= tolerance.relative
-                || (residual <= STAGNATION
-                    && residual > 0.5 * best
-                    && self.step_is_rounding(&problem.scale.weight));
+                || (residual > 0.5 * best && self.has_stagnated(&problem.scale.weight, residual));
             if !done && self.statistics.iterations >= tolerance.max_iterations {
                 return Err(NewtonError::NotConverged);
             }
@@ -339,10 +339,24 @@ impl Newton {
         self.iterative.solve(&self.factor, weight, &mut self.step, accuracy, MOST_PRODUCTS)
     }
 
-    /// Whether the last step was no change of the velocities, by their kinetic energy.
-    fn step_is_rounding(&self, weight: &[f64]) -> bool {
+    /// The last change of the velocities in parts of them, by their kinetic energy.
+    fn last_change(&self, weight: &[f64]) -> f64 {
         let square = |v: &[f64]| v.iter().zip(weight).map(|(v, w)| (v / w).powi(2)).sum::<f64>();
-        square(&self.step) <= SAME_VELOCITY * SAME_VELOCITY * square(&self.velocity)
+        (square(&self.step) / square(&self.velocity)).sqrt()
+    }
+
+    /// Whether the last step was no change of the velocities.
+    fn step_is_rounding(&self, weight: &[f64]) -> bool {
+        self.last_change(weight) <= SAME_VELOCITY
+    }
+
+    /// Whether what is left of the balance is what rounding of the velocities makes of it.
+    fn has_stagnated(&self, weight: &[f64], residual: f64) -> bool {
+        residual <= STIFF_STAGNATION
+            && match residual <= STAGNATION {
+                true => self.step_is_rounding(weight),
+                false => self.last_change(weight) <= f64::EPSILON,
+            }
     }
 
     /// Takes the longest of the halves of a step that decreases the violation of the balance.
@@ -362,10 +376,8 @@ impl Newton {
         }
     }
 
-    /// Factorizes K at the velocities in `self.velocity`.
-    pub fn factorize_at(&mut self, problem: &Problem, kind: Values) -> Result<(), ()> {
-        self.prepare(problem);
-        self.evaluate(problem);
+    /// Factorizes K at the velocities of the last evaluation.
+    pub fn factorize(&mut self, problem: &Problem, kind: Values) -> Result<(), ()> {
         self.set_matrix(problem);
         self.factor.factorize(kind).map_err(|_| ())
     }

@@ -98,9 +98,7 @@ impl Problem {
         let mut broad_phase = std::mem::take(&mut self.broad_phase);
         // Rigid bodies push before they meet, so that they do not overlap after the step.
         let candidates = broad_phase.candidates(model, frames).iter().copied();
-        let candidates = candidates.filter(|&index| !model.is_rigid_pair(&model.pairs[index]));
-        let rigid = model.rigid_pairs.iter().filter_map(|pair| model.pairs.binary_search(pair).ok());
-        for index in candidates.chain(rigid) {
+        for index in candidates.chain(model.rigid_pairs.iter().copied()) {
             let pair = &model.pairs[index];
             let Self { contacts, scratch, link_rows, joints: joint_part, columns, .. } = self;
             let found = with_pair(model, frames, pair, |query: &ContactPair| {

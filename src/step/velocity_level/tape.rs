@@ -19,11 +19,11 @@ use crate::contact::{ContactPair, world_impulse_jacobian};
 use crate::linear_algebra::{Factors, Values};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
-    ContactSensitivity, JointKinematics, Motion, PlaceSensitivity, set_link_velocities, with_pair,
+    ContactSensitivity, JointKinematics, Motion, PlaceSensitivity, State, set_link_velocities, with_pair,
 };
 use crate::spatial::SpatialForce;
-use crate::step::StepError;
 use crate::step::step_point::StepPoint;
+use crate::step::{StepError, StepProblem};
 
 /// About what a joint takes in the three kinematics of a tape, and how many matrices between
 /// coordinates there are, for [`BalanceTape::bytes`].
@@ -94,25 +94,18 @@ impl BalanceTape {
 }
 
 impl VelocityLevel {
-    /// Finds the contacts at the state before the step again, and factorizes K at the velocities
-    /// after it.
+    /// [`Self::find_impulses`], with the factors of K at the velocities after the step.
     pub(in crate::step) fn find_again(
         &self,
-        at: &StepPoint<'_>,
+        step: &StepProblem<'_>,
+        after: &State,
         workspace: &mut Workspace,
     ) -> Result<(), StepError> {
-        let model = at.model.model();
-        workspace.problem.contacts.keep_polygons = true;
-        // The applied forces do not change K.
-        workspace.forces.reset(model);
-        workspace.commands.clear();
-        workspace.commands.extend_from_slice(at.split_control().0);
-        workspace.assemble(model, at.before, self.model, at.dt);
+        self.find_impulses(step, after, workspace);
         let Workspace { problem, newton, .. } = workspace;
-        newton.set_velocity(at.after);
         let convex = self.model.is_convex() && problem.is_convex();
         let kind = if convex { Values::PositiveDefinite } else { Values::General };
-        newton.factorize_at(problem, kind).map_err(|()| StepError::NotFinite { bodies: Vec::new() })
+        newton.factorize(problem, kind).map_err(|()| StepError::NotFinite { bodies: Vec::new() })
     }
 
     /// Makes the tape of a step that the workspace has taken and kept, or found again.

@@ -66,7 +66,7 @@ fn every_example_is_a_command_with_files_that_exist() {
 /// Those that take no time and write nothing; the others run wherever their files are tested.
 #[test]
 fn short_examples_run() {
-    for name in ["check", "completions", "contact", "gradient", "man", "model", "schema"] {
+    for name in ["check", "completions", "contact", "gradient", "man", "mesh", "model", "schema"] {
         for example in examples(Some(name)).iter().filter(|example| !example.contains("--out")) {
             let output = here(&words(example)[1..]);
             assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));

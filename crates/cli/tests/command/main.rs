@@ -36,6 +36,7 @@ mod help;
 mod init;
 mod jointed_files;
 mod loaded;
+mod mesh_command;
 mod mesh_scenes;
 mod motion_warnings;
 mod mutation;

@@ -237,7 +237,7 @@ fn pairs_of_rigid_bodies_are_known() {
     let model = parts.build().expect("a model");
     assert_eq!(built().rigid_pairs().len(), 0);
     assert_eq!(model.rigid_pairs().len(), 1);
-    assert_eq!(model.rigid_pairs()[0].bodies, BodyPair::of(1, 2));
+    assert_eq!(model.rigid_pairs().next().unwrap().bodies, BodyPair::of(1, 2));
     assert_eq!(model.pairs().len(), fields + 2, "the blocks, and the block and the ground");
     let start = state(&model);
     let step = StepProblem { control: &[0.0], ..StepProblem::new(&model, &start, 1e-3) };

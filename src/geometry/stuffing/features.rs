@@ -1,0 +1,162 @@
+//! Vertices of a filled surface moved: to its sharp edges and corners, and to where it is deepest.
+
+use std::collections::BTreeSet;
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::measure::dihedral_angles;
+use super::surface::Stuffed;
+use crate::geometry::boundary::boundary_faces;
+use crate::geometry::mesh::{SurfaceMesh, tetrahedron_volume};
+use crate::geometry::surface_distance::{SurfaceDistance, closest_point_on_triangle};
+
+/// Normals with a smaller cosine between them are those of two faces that meet in a sharp edge.
+const SMOOTH: f64 = 0.9;
+/// How far a vertex may be moved, as a part of the lattice's size.
+const FARTHEST: f64 = 1.0;
+/// How far beside the surface the place of an edge or corner may come out, as a part of the lattice's size.
+const OFF: f64 = 0.02;
+/// Planes whose normals' products sum to less than this in a direction say nothing of it.
+const LEAST_EIGENVALUE: f64 = 0.05;
+/// The dihedral angles that a move may leave, degrees.
+const ANGLES: [f64; 2] = [10.0, 160.0];
+/// Vertices that are moved to where they are deeper.
+const DEEPEST: usize = 4;
+/// The smallest step of that, as a part of the lattice's size.
+const SMALLEST_STEP: f64 = 1e-3;
+/// How much deeper a step must lead, as a part of its length.
+const LEAST_GAIN: f64 = 0.01;
+
+/// Where a vertex may be moved.
+struct Move {
+    vertex: usize,
+    to: Vector3<f64>,
+    is_corner: bool,
+    length: f64,
+}
+
+/// Moves vertices of the boundary that are near a sharp edge or corner of the surface there, where that leaves tetrahedra
+/// of good shape: the lattice cuts such edges off.
+///
+/// The place is the point nearest to the planes of the triangles that the vertex and its neighbours lie on, as in dual
+/// contouring (Ju et al. 2002). Where the surface is curved rather than sharp, it is not on the surface, and is left out.
+pub(super) fn sharpen(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &SurfaceDistance, size: f64) {
+    let count = stuffed.vertices.len();
+    let mut beside = vec![BTreeSet::new(); count];
+    for face in boundary_faces(&stuffed.tetrahedra) {
+        for k in 0..3 {
+            beside[face[k] as usize].extend([face[(k + 1) % 3], face[(k + 2) % 3]]);
+        }
+    }
+    let around = tetrahedra_around(stuffed);
+    let mut moves: Vec<Move> = (0..count)
+        .filter(|&vertex| !beside[vertex].is_empty())
+        .filter_map(|vertex| place(stuffed, surface, tree, size, vertex, &beside))
+        .collect();
+    moves.sort_by(|a, b| b.is_corner.cmp(&a.is_corner).then(a.length.total_cmp(&b.length)));
+    for Move { vertex, to, .. } in moves {
+        move_to(stuffed, &around[vertex], vertex, to);
+    }
+}
+
+/// Moves the vertices that lie deepest to where they are deeper, as far as that leaves tetrahedra of good shape: extents are
+/// relative to the largest distance to the boundary, and that should not hang on where the lattice has a point.
+pub(super) fn deepen(stuffed: &mut Stuffed, boundary: &SurfaceDistance, size: f64) {
+    let around = tetrahedra_around(stuffed);
+    let is_inside = |&vertex: &usize| stuffed.on[vertex].is_none() && !around[vertex].is_empty();
+    let depth = |vertex: usize| (boundary.distance(&stuffed.vertices[vertex]), vertex);
+    let mut depths: Vec<(f64, usize)> = (0..stuffed.vertices.len()).filter(is_inside).map(depth).collect();
+    depths.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    for (mut depth, vertex) in depths.into_iter().take(DEEPEST) {
+        let mut step = size / 4.0;
+        while step > SMALLEST_STEP * size {
+            let from = stuffed.vertices[vertex];
+            let ways =
+                (0..27).map(|k| Vector3::new(k % 3, k / 3 % 3, k / 9).map(|i| step * (f64::from(i) - 1.0)));
+            let deeper = ways
+                .map(|way| (boundary.distance(&(from + way)), from + way))
+                .filter(|way| way.0 > depth + LEAST_GAIN * step);
+            match deeper.max_by(|a, b| a.0.total_cmp(&b.0)) {
+                Some((new, to)) if move_to(stuffed, &around[vertex], vertex, to) => depth = new,
+                _ => step /= 2.0,
+            }
+        }
+    }
+}
+
+/// The tetrahedra of each vertex.
+fn tetrahedra_around(stuffed: &Stuffed) -> Vec<Vec<usize>> {
+    let mut around = vec![Vec::new(); stuffed.vertices.len()];
+    for (number, corners) in stuffed.tetrahedra.iter().enumerate() {
+        corners.iter().for_each(|&vertex| around[vertex as usize].push(number));
+    }
+    around
+}
+
+/// Moves a vertex unless that would leave one of its tetrahedra without good shape; whether it was moved.
+fn move_to(stuffed: &mut Stuffed, around: &[usize], vertex: usize, to: Vector3<f64>) -> bool {
+    let from = std::mem::replace(&mut stuffed.vertices[vertex], to);
+    let is_good = |&tetrahedron: &usize| {
+        let corners = stuffed.tetrahedra[tetrahedron].map(|v| stuffed.vertices[v as usize]);
+        let [least, most] = dihedral_angles(&corners).map(f64::to_degrees);
+        tetrahedron_volume(&corners) > 0.0 && least >= ANGLES[0] && most <= ANGLES[1]
+    };
+    let moved = around.iter().all(is_good);
+    if !moved {
+        stuffed.vertices[vertex] = from;
+    }
+    moved
+}
+
+/// The sharp edge or corner near a vertex, if there is one.
+fn place(
+    stuffed: &Stuffed,
+    surface: &SurfaceMesh,
+    tree: &SurfaceDistance,
+    size: f64,
+    vertex: usize,
+    beside: &[BTreeSet<u32>],
+) -> Option<Move> {
+    let at = stuffed.vertices[vertex];
+    let near: BTreeSet<u32> = beside[vertex].iter().flat_map(|&v| &beside[v as usize]).copied().collect();
+    let mut near: Vec<(f64, usize)> =
+        near.iter().map(|&v| ((stuffed.vertices[v as usize] - at).norm(), v as usize)).collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut planes: Vec<(Vector3<f64>, f64)> = Vec::new();
+    for (_, v) in near {
+        let Some(triangle) = stuffed.on[v] else { continue };
+        let [a, b, c] = surface.corners(triangle);
+        let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { continue };
+        if planes.iter().all(|(other, _)| other.dot(&normal) < SMOOTH) {
+            planes.push((normal, normal.dot(&(a - at))));
+        }
+    }
+    // Planes farther away may be those of another edge.
+    (2..=planes.len()).rev().find_map(|count| {
+        let (to, is_corner) = meeting(&planes[..count], OFF * size)?;
+        let length = to.norm();
+        let (distance, triangle) = tree.nearest(&(at + to))?;
+        if length > FARTHEST * size || distance > OFF * size {
+            return None;
+        }
+        let to = closest_point_on_triangle(&(at + to), &surface.corners(triangle)).position;
+        Some(Move { vertex, to, is_corner, length })
+    })
+}
+
+/// The point nearest to the origin where planes, of unit normals and offsets, meet, and whether they meet nowhere else; none if
+/// it is farther from one of them than `off`.
+fn meeting(planes: &[(Vector3<f64>, f64)], off: f64) -> Option<(Vector3<f64>, bool)> {
+    let matrix: Matrix3<f64> = planes.iter().map(|(normal, _)| normal * normal.transpose()).sum();
+    let right: Vector3<f64> = planes.iter().map(|(normal, offset)| normal * *offset).sum();
+    let eigen = matrix.symmetric_eigen();
+    let (mut point, mut rank) = (Vector3::zeros(), 0);
+    for (value, direction) in eigen.eigenvalues.iter().zip(eigen.eigenvectors.column_iter()) {
+        if *value > LEAST_EIGENVALUE {
+            rank += 1;
+            point += direction * (direction.dot(&right) / value);
+        }
+    }
+    let fits = |(normal, offset): &(Vector3<f64>, f64)| (normal.dot(&point) - offset).abs() <= off;
+    planes.iter().all(fits).then_some((point, rank == 3))
+}
