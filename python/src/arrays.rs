@@ -16,7 +16,7 @@ fn described(value: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// The numbers of an array of float64 in logical order, all finite. Of its lengths those that are given must be these.
+/// The numbers of an array of float64 in logical order. Of its lengths those that are given must be these.
 fn numbers<D: Dimension>(
     name: &str,
     value: &Bound<'_, PyAny>,
@@ -42,21 +42,30 @@ fn numbers<D: Dimension>(
     if !is_aligned {
         return Err(Failure::argument(name, "an array that is not aligned in memory", &allowed()));
     }
-    let numbers: Vec<f64> = array.as_array().iter().copied().collect();
+    Ok(array.as_array().iter().copied().collect())
+}
+
+/// The numbers, if all of them are finite.
+fn finite(name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, Failure> {
     match numbers.iter().position(|x| !x.is_finite()) {
         Some(at) => Err(Failure::argument(name, format_args!("{} at index {at}", numbers[at]), "finite")),
         None => Ok(numbers),
     }
 }
 
+/// The numbers of a state, which are checked where it is made of them.
+pub fn of_state(name: &str, value: &Bound<'_, PyAny>, length: usize) -> Result<Vec<f64>, Failure> {
+    numbers::<numpy::Ix1>(name, value, &[Some(length)])
+}
+
 /// A vector of this length.
 pub fn vector(name: &str, value: &Bound<'_, PyAny>, length: usize) -> Result<Vec<f64>, Failure> {
-    numbers::<numpy::Ix1>(name, value, &[Some(length)])
+    finite(name, numbers::<numpy::Ix1>(name, value, &[Some(length)])?)
 }
 
 /// The rows of a matrix, one after the other.
 pub fn matrix(name: &str, value: &Bound<'_, PyAny>, shape: [Option<usize>; 2]) -> Result<Vec<f64>, Failure> {
-    numbers::<numpy::Ix2>(name, value, &shape)
+    finite(name, numbers::<numpy::Ix2>(name, value, &shape)?)
 }
 
 /// A new matrix from its rows, one after the other.

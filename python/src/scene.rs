@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
-use crate::arrays::{matrix, new_matrix, vector};
+use crate::arrays::{matrix, new_matrix, of_state, vector};
 use crate::failure::Failure;
 use crate::interruptible::interruptible;
 use crate::motion::{Motion, Task};
@@ -94,8 +94,10 @@ impl Scene {
             |p: &Parameter| matches!(p, Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. });
         let mut names: Vec<String> =
             Parameter::all(model).iter().filter(|p| is_of_state(p)).map(|p| p.name(model)).collect();
-        let dimension = self.start().tangent_dimension();
-        names.extend((names.len()..dimension).map(|i| format!("bristles[{i}]")));
+        // Deflections of bristles are numbers of the state as they are.
+        let others = self.start().tangent_dimension().saturating_sub(names.len());
+        let columns = self.columns();
+        names.extend(columns[columns.len().saturating_sub(others)..].iter().cloned());
         names
     }
 
@@ -294,7 +296,7 @@ impl Scene {
     }
 
     fn state(&self, state: &Bound<'_, PyAny>) -> Result<State, Failure> {
-        let numbers = vector("state", state, self.length)?;
+        let numbers = of_state("state", state, self.length)?;
         state_from_numbers(&self.scene.model, &numbers)
             .map_err(|error| Failure::input(format_args!("state: {error}")))
     }

@@ -28,7 +28,7 @@ def with_vector(scene, vector):
 @pytest.mark.parametrize(
     ("call", "parts"),
     [
-        (lambda s: s.step(with_number(s, "ball.px_m", np.nan)), ["state", "NaN at index 0", "finite"]),
+        (lambda s: s.step(with_number(s, "ball.px_m", np.nan)), ["state", "`ball.px_m` is NaN", "must be finite"]),
         (lambda s: s.step(with_number(s, "ball.qw", 3.0)), ["state", "quaternion of `ball` has length", "must be 1"]),
         (lambda s: s.step(with_vector(s, np.zeros(4))), ["state", "float64 with shape (4,)", "float64 with shape 15"]),
         (lambda s: s.step(with_vector(s, np.zeros(15, np.float32))), ["state", "float32", "float64"]),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import isobar
-from conftest import ROOT, tangent
+from conftest import ROOT, THROWN, tangent
 
 UNTIL = 0.03
 STEP = 1e-6
@@ -135,6 +135,21 @@ def test_joints_of_several_coordinates():
         expected = difference(scene, name, lambda scene: w @ scene.rollout(until=0.2).final.vector)
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-7), name
     assert np.abs(gradient.by_state).max() > 0.1
+
+
+def test_bristles_have_names():
+    scene = isobar.Scene.parse(f"contact.bristle_length = 1e-4\n{THROWN}")
+    start = scene.rollout(until=0.005).final
+    jacobian = scene.step_jacobian(start)
+    names = scene.tangent_names
+    assert jacobian.by_state.shape == (len(names), len(names))
+    column = "ball-floor.bristle_x_m"
+    step, sides = 1e-8, [start.copy(), start.copy()]
+    sides[0][column] -= step
+    sides[1][column] += step
+    after = [scene.step(side)[column] for side in sides]
+    at = names.index(column)
+    assert jacobian.by_state[at, at] == pytest.approx((after[1] - after[0]) / (2 * step), rel=1e-4, abs=1e-7)
 
 
 def test_the_gradient_through_controllers():

@@ -103,24 +103,16 @@ mod tests {
         name = "arm"
         mass = 0.1
         inertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+        joint = { name = "shoulder", type = "revolute", axis = [0, 1, 0] }
         [[bodies]]
         name = "hand"
         mass = 0.1
         inertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+        joint = { name = "wrist", type = "ball", parent = "arm" }
         [[bodies]]
         name = "floor"
         fixed = true
         geometries = [{ shape = { half_space = {} }, rigid = true, material = "foam" }]
-        [[joints]]
-        name = "shoulder"
-        parent = "floor"
-        child = "arm"
-        kind = "revolute"
-        [[joints]]
-        name = "wrist"
-        parent = "arm"
-        child = "hand"
-        kind = "ball"
     "#;
 
     #[test]
