@@ -12,6 +12,11 @@ pub fn request() {
     REQUESTED.store(true, Ordering::Relaxed);
 }
 
+/// Takes the request back, once all has ended that it was meant for: a process that goes on can optimize again.
+pub fn withdraw() {
+    REQUESTED.store(false, Ordering::Relaxed);
+}
+
 /// Whether the process was asked to stop.
 pub fn is_requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)

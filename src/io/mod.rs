@@ -23,6 +23,8 @@ pub use file_error::FileError;
 pub use fit::Candidate;
 pub use fit::file::FitFile;
 pub use motion::joint_state::JointStateFile;
+#[doc(hidden)]
+pub use motion::row::{state_columns, state_from_numbers, state_numbers};
 pub use motion::trajectory::{BodyMotion, BristleMotion, ContactMotion, JointMotion, TrajectoryTable};
 pub use motion::writer::TrajectoryWriter;
 pub use problem::checkpoint::CheckpointFile;

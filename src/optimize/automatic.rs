@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::Resumable;
 use super::ilqr::{Ilqr, StagedProblem};
 use super::lbfgsb::Lbfgsb;
-use super::solver::{DescentState, check_setting};
+use super::solver::{Convergence, DescentState, check_setting};
 use super::surroundings::Surroundings;
 use super::survey::survey;
 use super::termination::Termination;
@@ -255,7 +255,8 @@ where
                 TerminationStatus::Terminated(TerminationReason::SolverConverged)
             }
             Some(other) => TerminationStatus::Terminated(TerminationReason::SolverExit(other.to_string())),
-            None => TerminationStatus::NotTerminated,
+            // It may have been asked to stop.
+            None => Convergence::status(None),
         }
     }
 }

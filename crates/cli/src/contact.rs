@@ -15,8 +15,7 @@ use super::{Error, is_zero, load_scene, skirt_line};
 use isobar::contact::Workspace;
 use isobar::io::{Scene, SceneSummary};
 use isobar::multibody::{
-    BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, ModelError, PairWorkspace,
-    check_pair_count, geometry_pairs, may_touch,
+    BodyFrame, BodyPair, BodyPairContact, BodyPairJacobian, GeometryPair, PairWorkspace, may_touch,
 };
 use isobar_report::{FrameSurface, write_contact_surface};
 
@@ -176,39 +175,9 @@ pub(super) fn run(arguments: &ContactArguments) -> Result<(), Error> {
     }
 }
 
-/// The geometries of each pair of bodies that contact can be computed between.
-///
-/// Two bodies that are both fixed never meet in a simulation, so a pair of them that contact
-/// cannot be computed for is passed over, unless nothing else can touch.
+/// [`Scene::body_pairs`], with the file in the error.
 pub(super) fn body_pairs(scene: &Scene) -> Result<Vec<(BodyPair, Vec<GeometryPair>)>, Error> {
-    let path = || scene.path.display().to_string();
-    let bodies = &scene.model.bodies();
-    let geometries: usize = bodies.iter().map(|body| body.geometries.len()).sum();
-    let failed = |source| Error::Model { path: path(), source };
-    check_pair_count(geometries.saturating_mul(geometries / 2)).map_err(failed)?;
-    let mut pairs = Vec::new();
-    let mut passed_over: Option<ModelError> = None;
-    // Links of robots need not have geometries.
-    let solid: Vec<usize> = (0..bodies.len()).filter(|&i| !bodies[i].geometries.is_empty()).collect();
-    for (i, &a) in solid.iter().enumerate() {
-        for &b in &solid[i + 1..] {
-            let pair = BodyPair { a, b };
-            if scene.excluded.binary_search(&pair).is_ok() {
-                continue;
-            }
-            match geometry_pairs(bodies, pair) {
-                Ok(geometries) => pairs.push((pair, geometries)),
-                // Their forces are those of steps, and not of an instant.
-                Err(_) if scene.model.rigid_pairs().any(|rigid| rigid.bodies == pair) => {}
-                Err(source) if scene.fixed[a] && scene.fixed[b] => passed_over = Some(source),
-                Err(source) => return Err(failed(source)),
-            }
-        }
-    }
-    match passed_over {
-        Some(source) if pairs.is_empty() && scene.model.rigid_pairs().len() == 0 => Err(failed(source)),
-        _ => Ok(pairs),
-    }
+    scene.body_pairs().map_err(|source| Error::Model { path: scene.path.display().to_string(), source })
 }
 
 /// Computes the contact of the pairs of bodies.

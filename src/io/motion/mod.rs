@@ -2,6 +2,7 @@
 
 pub(in crate::io) mod forces;
 pub(in crate::io) mod joint_state;
+pub(in crate::io) mod row;
 pub(in crate::io) mod states;
 pub(in crate::io) mod trajectory;
 pub(in crate::io) mod writer;

@@ -146,7 +146,7 @@ fn bristles<'t>(table: &'t TrajectoryTable, model: &Model) -> Result<Vec<&'t Bri
 }
 
 /// A state with a quaternion of unit length; its length if that is no rounding error.
-fn unit(state: &BodyState) -> Result<BodyState, f64> {
+pub(in crate::io) fn unit(state: &BodyState) -> Result<BodyState, f64> {
     let mut state = *state;
     let q = &mut state.orientation;
     let mut numbers = [q.w, q.v.x, q.v.y, q.v.z];
@@ -156,7 +156,7 @@ fn unit(state: &BodyState) -> Result<BodyState, f64> {
 }
 
 /// Brings a quaternion to unit length, unless it has it but for rounding; its length if it is far from it.
-fn normalize(q: &mut [f64]) -> Result<(), f64> {
+pub(in crate::io) fn normalize(q: &mut [f64]) -> Result<(), f64> {
     let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
     let error = (length - 1.0).abs();
     // A table has finite numbers alone, whose squares may overflow.

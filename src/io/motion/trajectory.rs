@@ -10,6 +10,7 @@ use crate::input_file;
 use crate::io::file_error::FileError;
 use crate::io::motion::forces::FORCE_COLUMNS;
 use crate::multibody::{BodyState, GeometryPair, Model};
+use crate::scalar::Scalar;
 use crate::shown::shown;
 use crate::spatial::{Quaternion, SpatialForce, SpatialVelocity};
 
@@ -99,13 +100,13 @@ pub struct TrajectoryTable {
 }
 
 /// The numbers of a body's state in the order of [`COLUMNS`].
-pub(in crate::io) fn numbers(s: &BodyState) -> [f64; 13] {
+pub(in crate::io) fn numbers<T: Scalar>(s: &BodyState<T>) -> [T; 13] {
     let (p, q, v, w) = (s.position, s.orientation, s.velocity.translational, s.velocity.rotational);
     [p.x, p.y, p.z, q.w, q.v.x, q.v.y, q.v.z, v.x, v.y, v.z, w.x, w.y, w.z]
 }
 
 /// The state from its numbers. The quaternion is taken as it is, so that the bits come back.
-fn body_state(n: &[f64; 13]) -> BodyState {
+pub(in crate::io) fn body_state(n: &[f64; 13]) -> BodyState {
     BodyState {
         position: Vector3::new(n[0], n[1], n[2]),
         orientation: Quaternion { w: n[3], v: Vector3::new(n[4], n[5], n[6]) },

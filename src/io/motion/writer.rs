@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::io::atomic::OutputFile;
 use crate::io::file_error::FileError;
 use crate::io::motion::forces::ContactForces;
-use crate::io::motion::trajectory::{BRISTLE_COLUMNS, COLUMNS, TIME, bristle_names, joint_titles, numbers};
-use crate::multibody::tree::JointState;
+use crate::io::motion::row::{state_columns, state_numbers};
+use crate::io::motion::trajectory::TIME;
 use crate::multibody::{Model, State};
 use crate::rollout::{StepReport, Trajectory};
 use crate::spatial::SpatialForce;
@@ -43,16 +43,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         let forces = with_forces.then(|| ContactForces::new(model));
         let mut csv = csv::Writer::from_writer(to);
         let mut row = vec![TIME.to_owned()];
-        for (_, body, _) in model.free_bodies() {
-            row.extend(COLUMNS.iter().map(|column| format!("{}.{column}", body.name)));
-        }
-        for joint in model.mechanism.joints_with_coordinates() {
-            row.extend(joint_titles(&joint.name, "q", joint.q.len()));
-            row.extend(joint_titles(&joint.name, "v", joint.v.len()));
-        }
-        for pair in bristle_names(model) {
-            row.extend(BRISTLE_COLUMNS.iter().map(|column| format!("{pair}.{column}")));
-        }
+        row.extend(state_columns(model));
         row.extend(forces.iter().flat_map(ContactForces::titles));
         csv.write_record(&row).map_err(io_error)?;
         Ok(Self { model, forces, csv, row })
@@ -85,15 +76,7 @@ impl<'m, W: Write> TrajectoryWriter<'m, W> {
         row.clear();
         // The shortest digits that name this number and no other.
         row.push(format!("{time:?}"));
-        row.extend(state.bodies.iter().flat_map(numbers).map(|x| format!("{x:?}")));
-        let JointState { q, v, .. } = &state.joints;
-        for joint in model.mechanism.joints_with_coordinates() {
-            let numbers = q[joint.q.clone()].iter().chain(&v[joint.v.clone()]);
-            row.extend(numbers.map(|x| format!("{x:?}")));
-        }
-        for pair in 0..model.bristle_count() {
-            row.extend(state.deflection(pair).numbers().map(|x| format!("{x:?}")));
-        }
+        row.extend(state_numbers(model, state).iter().map(|x| format!("{x:?}")));
         let numbers = forces.iter_mut().flat_map(|forces| forces.numbers(state, of_step));
         row.extend(numbers.map(|x| format!("{x:?}")));
         csv.write_record(row).map_err(io_error)

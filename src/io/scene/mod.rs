@@ -18,6 +18,7 @@ pub(in crate::io) mod load_schema;
 pub(in crate::io) mod load_tables;
 pub(in crate::io) mod mesh_tables;
 pub(in crate::io) mod named;
+mod pairs;
 pub(in crate::io) mod plausibility;
 pub(in crate::io) mod pressure_law_tables;
 pub(in crate::io) mod quantity_schema;

@@ -1,0 +1,314 @@
+"""Scenes, and what can be asked of them."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _isobar
+from ._errors import InputError, SimulationError, SimulationWarning
+from ._states import Array, Layout, Loss, State, Trajectory, listed, number
+
+
+@dataclass(frozen=True)
+class Patch:
+    """What acts between two bodies A and B that touch, at an instant. SI units, world frame."""
+
+    a: str
+    b: str
+    force_on_a: Array
+    """Force on A, N: shape (3,)."""
+    torque_on_a: Array
+    """Torque on A about its origin, N m: shape (3,)."""
+    area: float
+    """m²."""
+    centroid: Array
+    """Of the contact surface, m: shape (3,)."""
+    max_pressure: float
+    """Pa."""
+    energy: float
+    """Stored by the pressure fields, J."""
+    points: Array
+    """Centroids of the surface's faces, m: shape (faces, 3)."""
+    normals: Array
+    """Unit normals of the faces: shape (faces, 3)."""
+    tractions_on_a: Array
+    """Mean tractions on A, Pa; with the areas they sum to the force: shape (faces, 3)."""
+    areas: Array
+    """m²: shape (faces,)."""
+    pressures: Array
+    """Pressures at the points, without dissipation, Pa: shape (faces,)."""
+
+
+@dataclass(frozen=True)
+class StepJacobian:
+    """A step and its derivatives. Rows are the directions of the state after the step, as in `Scene.tangent_names`."""
+
+    state: State
+    """The state after the step."""
+    by_state: Array
+    """By the directions of the state before it."""
+    by_control: Array
+    """By the control values: a column for each of `Scene.control_names`."""
+    by_parameters: Array
+    """By the parameters: a column for each, in the order that they were asked for in."""
+
+
+@dataclass(frozen=True)
+class GradientCheck:
+    """Derivatives of a scene against differences, as `isobar gradient-check` has them."""
+
+    passed: bool
+    """Whether none is wrong, and no more are undecided than may be."""
+    rows: list[dict[str, Any]]
+    """One for each derivative: `quantity`, `component`, `input`, `claimed`, `difference`, `verdict` and more."""
+    ways: list[dict[str, Any]]
+    """The other ways that the same derivatives are made in."""
+    table: str
+    """The worst component of each vector, as text."""
+
+    def __str__(self) -> str:
+        return self.table
+
+
+
+def _warn(messages: Iterable[str]) -> None:
+    for message in messages:
+        warnings.warn(message.removeprefix("warning: "), SimulationWarning, stacklevel=3)
+
+
+class Scene:
+    """Bodies, joints, materials and a solver, from a scene file. A scene does not change; it can be pickled.
+
+    Calls of isobar release the interpreter's lock, and can be made from several threads.
+    """
+
+    def __init__(self, core: _isobar.Scene, text: str, changes: tuple[dict[str, float], ...] = ()) -> None:
+        self._core, self._text, self._changes = core, text, changes
+        self._layout = Layout(core.columns())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Scene:
+        """Reads a scene file, TOML or JSON. Raises `InputError` with file, line and field."""
+        if str(path) == "-":
+            raise InputError("path: found '-'; it must be a file: text is read by Scene.parse")
+        core = _isobar.Scene.load(path)
+        _warn(core.warnings)
+        return cls(core, Path(path).read_text(encoding="utf-8"))
+
+    @classmethod
+    def parse(cls, text: str | Mapping[str, Any], base: str | PathLike[str] | None = None) -> Scene:
+        """A scene from the text of a scene file, TOML or JSON, or from its tables as dictionaries.
+
+        `base` is the folder that files it names are found from, the working directory if there is none.
+        """
+        if isinstance(text, Mapping):
+            try:
+                text = json.dumps(text, allow_nan=False)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"text: found tables that are not those of a scene file: {error}") from None
+        core = _isobar.Scene.parse(text, Path(base or ".") / "scene")
+        _warn(core.warnings)
+        return cls(core, text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._text, self.path.absolute(), self._changes)
+
+    def __repr__(self) -> str:
+        return f"Scene({str(self.path)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self._core.path)
+
+    @property
+    def time_step(self) -> float:
+        """Length of a step, s."""
+        return self._core.time_step
+
+    @property
+    def body_names(self) -> list[str]:
+        """All bodies, fixed ones and links of robots too."""
+        return self._core.body_names()
+
+    @property
+    def control_names(self) -> list[str]:
+        """What the control values of a step are: commands of actuators."""
+        return self._core.control_names()
+
+    @property
+    def tangent_names(self) -> list[str]:
+        """The directions in which states differ, for derivatives: for each free body `ball.rx`, `.ry`, `.rz` (a rotation
+        vector in the world frame, rad), `.px` … (m), `.wx` … (angular velocity, rad/s), `.vx` … (m/s); then the joints'
+        configurations and their velocities; then the deflections of bristles."""
+        return self._core.tangent_names()
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The names of parameters and their values, SI units. Directions of the initial state (see `tangent_names`) and
+        displacements of poses have the value 0, scales 1. Names of fit files, such as `materials.foam.friction`, and
+        coordinates of meshes are understood too."""
+        return {name: value for name, value, _ in self._core.parameters()}
+
+    @property
+    def parameter_units(self) -> dict[str, str]:
+        """The units of `parameters`."""
+        return {name: unit for name, _, unit in self._core.parameters()}
+
+    @property
+    def initial_state(self) -> State:
+        """The state of the file, as a copy. Raises `InputError` where the scene cannot move."""
+        if reason := self._core.motionless():
+            raise InputError(reason)
+        return State(self._layout, self._core.initial())
+
+    def with_values(self, values: Mapping[str, float]) -> Scene:
+        """The scene with other values of parameters, by the names of `parameters` or of fit files. Directions of the initial
+        state displace it."""
+        known = {name: number(value, f"values[{name!r}]") for name, value in values.items()}
+        core = self._core.with_values(list(zip(listed(known), known.values())))
+        return Scene(core, self._text, (*self._changes, known))
+
+    def _vector(self, state: State | None, argument: str = "state") -> Array:
+        if state is None:
+            return self._core.initial()
+        if not isinstance(state, State):
+            raise InputError(f"{argument}: found {type(state).__name__}; it must be a State of this scene")
+        if not self._layout.is_that_of(state._layout):
+            raise InputError(
+                f"{argument}: found a state with the columns {', '.join(state._layout.columns)}; "
+                f"those of this scene are {', '.join(self._layout.columns)}"
+            )
+        return state.vector
+
+    def contact(self, state: State | None = None) -> list[Patch]:
+        """The contact of all bodies that touch, at a state or that of the file, as `isobar contact` has it."""
+        return [Patch(**patch) for patch in self._core.contact(self._vector(state))]
+
+    def step(self, state: State, control: Array | None = None, time: float = 0.0) -> State:
+        """The state after one step from a time in s (loads and commands of the file depend on it).
+
+        `control` has a value for each of `control_names`, in place of the commands of the file. Controllers do not act in
+        single steps. Raises `SimulationError` when the step fails.
+        """
+        return State(self._layout, self._core.step(self._vector(state), control, number(time, "time")))
+
+    def step_jacobian(
+        self, state: State, control: Array | None = None, time: float = 0.0, parameters: Iterable[str] = ()
+    ) -> StepJacobian:
+        """A step as by `step`, and its derivatives in the directions of `tangent_names`."""
+        names = listed(parameters)
+        after, *matrices = self._core.step_jacobian(self._vector(state), control, number(time, "time"), names)
+        return StepJacobian(State(self._layout, after), *matrices)
+
+    def rollout(self, until: float, controls: Array | None = None, state: State | None = None) -> Trajectory:
+        """The motion from a state, or that of the file, until a time in s.
+
+        `controls` has a row for each step and a column for each of `control_names`, in place of the commands of the file;
+        controllers add to it. Ctrl-C ends it. Warns of what is noticed on the way (`SimulationWarning`). Raises
+        `SimulationError` when a step fails; its `trajectory` has the states before.
+        """
+        trajectory = self._trajectory(self._core.rollout(self._vector(state), number(until, "until"), controls))
+        if isinstance(trajectory, SimulationError):
+            raise trajectory
+        _warn(trajectory.warnings)
+        return trajectory
+
+    def rollout_batch(
+        self,
+        states: Sequence[State],
+        until: float,
+        controls: Array | None = None,
+        return_errors: bool = False,
+    ) -> list[Any]:
+        """The motions from several states, on all threads (`RAYON_NUM_THREADS` says how many), under the same `controls`. They
+        have the same bits as by `rollout`, on any number of threads.
+
+        A motion whose step fails raises its `SimulationError` when all have ended; with `return_errors` that stands in
+        its place. Warnings are only in `Trajectory.warnings`.
+        """
+        rows = [self._vector(state, f"states[{i}]") for i, state in enumerate(states)]
+        for i, row in enumerate(rows):
+            if np.shape(row) != (len(self._layout.columns),) or getattr(row, "dtype", None) != np.float64:
+                message = f"a float64 array of shape ({len(self._layout.columns)},)"
+                raise InputError(f"states[{i}]: found a vector of shape {np.shape(row)}; it must be {message}")
+        numbers = np.array(rows, dtype=np.float64).reshape(len(rows), len(self._layout.columns))
+        found = self._core.rollout_batch(numbers, number(until, "until"), controls)
+        motions = [self._trajectory(motion) for motion in found]
+        failed = [motion for motion in motions if isinstance(motion, SimulationError)]
+        if failed and not return_errors:
+            raise failed[0]
+        return motions
+
+    def _trajectory(self, motion: _isobar.Motion) -> Trajectory | SimulationError:
+        trajectory = Trajectory(self, motion, motion.times(), motion.values())
+        if motion.failure is None:
+            return trajectory
+        error = SimulationError(motion.failure)
+        error.trajectory = trajectory
+        return error
+
+
+def _restored(text: str, path: Path, changes: tuple[dict[str, float], ...]) -> Scene:
+    scene = Scene(_isobar.Scene.parse(text, path), text)
+    for values in changes:
+        scene = scene.with_values(values)
+    return scene
+
+
+def value_and_gradient(
+    scene: Scene,
+    loss: Loss,
+    until: float,
+    parameters: Iterable[str],
+    controls: Array | None = None,
+    state: State | None = None,
+) -> tuple[float, dict[str, float]]:
+    """A loss of the state at the end of a motion, and its derivatives by the names of parameters: `Scene.rollout` and
+    `Trajectory.gradient` in one."""
+    gradient = scene.rollout(until, controls, state).gradient(loss, parameters)
+    return gradient.value, gradient.by_parameters
+
+
+def check_gradient(
+    scene: Scene,
+    steps: int = 20,
+    only: str | Iterable[str] = (),
+    tolerance: float = 1e-5,
+    undecided: float = 0.02,
+) -> GradientCheck:
+    """Checks the derivatives of the first `steps` steps of a scene against differences, as `isobar gradient-check` does.
+
+    `only` has parts of names of parameters that are checked, all where it is empty. Controllers are left out. It takes
+    seconds to minutes, and hears Ctrl-C when it has ended.
+    """
+    limits = number(tolerance, "tolerance"), number(undecided, "undecided")
+    report, table, passed = scene._core.check_gradient(steps, listed(only), *limits)
+    found = json.loads(report)
+    return GradientCheck(passed, found["rows"], found["ways"], table)
+
+
+def fit(path: str | PathLike[str]) -> dict[str, Any]:
+    """Fits the parameters of a fit file, as `isobar fit` does: a dictionary with `converged`, `termination`, `estimates`
+    (`name`, `value`, `standard_error`, …) and more. Ctrl-C ends it between iterations."""
+    result, told = _isobar.fit(path)
+    _warn(told)
+    found: dict[str, Any] = json.loads(result)
+    return found
+
+
+def optimize(path: str | PathLike[str]) -> dict[str, Any]:
+    """Optimizes the problem of a problem file, as `isobar optimize` does: a dictionary with `cost`, `converged`,
+    `termination`, `values`, `commands` (knots by actuator), `history` and more. Ctrl-C ends it between iterations."""
+    result, told = _isobar.optimize(path)
+    _warn(told)
+    found: dict[str, Any] = json.loads(result)
+    return found

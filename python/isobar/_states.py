@@ -1,0 +1,326 @@
+"""States and trajectories: numbers by the names of the scene file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _isobar
+from ._errors import InputError
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,unused-ignore]
+
+    from ._scene import Scene
+
+Array = NDArray[np.float64]
+
+# The columns of a part of a body or joint, and what the part is called.
+_PARTS = {
+    "position": ("px_m", "py_m", "pz_m"),
+    "quaternion": ("qw", "qx", "qy", "qz"),
+    "linear_velocity": ("vx_m_s", "vy_m_s", "vz_m_s"),
+    "angular_velocity": ("wx_rad_s", "wy_rad_s", "wz_rad_s"),
+}
+
+
+def number(found: object, argument: str) -> float:
+    """A number of Python or numpy as a float."""
+    if type(found) is float:
+        return found
+    try:
+        if isinstance(found, (str, bytes)):
+            raise TypeError
+        return float(found)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{argument}: found {found!r}; it must be a number") from None
+
+
+def listed(names: str | Iterable[str]) -> list[str]:
+    """Names, or a single one, as a list."""
+    found = [names] if isinstance(names, str) else list(names)
+    if wrong := [name for name in found if not isinstance(name, str)]:
+        raise InputError(f"parameters: found {wrong[0]!r}; it must be a name")
+    return found
+
+
+class Layout:
+    """Where the numbers of a state are: the columns of trajectory files, in their order."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self.columns = columns
+        self.index = {column: i for i, column in enumerate(columns)}
+        names: dict[str, dict[str, list[int]]] = {}
+        of_column = {column: part for part, own in _PARTS.items() for column in own}
+        for i, column in enumerate(columns):
+            name, _, what = column.rpartition(".")
+            part = of_column.get(what, what.partition("[")[0])
+            names.setdefault(name, {}).setdefault(part, []).append(i)
+        self.names = {
+            name: {part: slice(at[0], at[-1] + 1) for part, at in parts.items()} for name, parts in names.items()
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layout, (self.columns,)
+
+    def is_that_of(self, other: Layout) -> bool:
+        return self is other or self.columns == other.columns
+
+    def place(self, name: str) -> int:
+        """The index of a column."""
+        try:
+            return self.index[name]
+        except (KeyError, TypeError):
+            raise self.unknown(name) from None
+
+    def unknown(self, name: object) -> InputError:
+        allowed = ", ".join([*self.names, *self.columns[:13]])
+        return InputError(f"name: found {name!r}; it must be a body, a joint, or a column such as: {allowed}")
+
+    def array(self, numbers: Mapping[str, float], argument: str) -> Array:
+        """Numbers by columns, in their order; 0 for those that are not there."""
+        out = np.zeros(len(self.columns))
+        for name, found in numbers.items():
+            out[self.place(name)] = number(found, f"{argument}[{name!r}]")
+        return out
+
+
+class Part:
+    """The numbers of one body or joint: views, which can be written to in a state.
+
+    In a trajectory they have one dimension more, of times, in front.
+    """
+
+    __slots__ = ("_name", "_parts", "_values")
+
+    def __init__(self, name: str, values: Array, parts: dict[str, slice]) -> None:
+        self._name, self._values, self._parts = name, values, parts
+
+    def _slice(self, part: str) -> slice:
+        try:
+            return self._parts[part]
+        except KeyError:
+            raise InputError(f"{self._name}: has no {part}; it has {', '.join(self._parts)}") from None
+
+    def _set(self, part: str, numbers: Any) -> None:
+        place = self._slice(part)
+        try:
+            self._values[..., place] = numbers
+        except (TypeError, ValueError) as error:
+            message = f"{self._name}.{part}: found {numbers!r}; it must be {place.stop - place.start} numbers"
+            raise InputError(f"{message} ({error})") from None
+
+    def _part(name: str, doc: str) -> property:  # type: ignore[misc]
+        return property(lambda self: self._values[..., self._slice(name)], lambda self, x: self._set(name, x), doc=doc)
+
+    position = _part("position", "Position of a free body's origin in the world frame, m: shape (3,).")
+    quaternion = _part("quaternion", "Orientation of a free body in the world frame, (w, x, y, z), of unit length.")
+    linear_velocity = _part("linear_velocity", "Velocity of a free body's origin in the world frame, m/s: shape (3,).")
+    angular_velocity = _part("angular_velocity", "Angular velocity of a free body in the world frame, rad/s: shape (3,).")
+    q = _part("q", "Configuration of a joint, rad or m: one number, or as many as its kind has.")
+    v = _part("v", "Velocity of a joint, rad/s or m/s: one number, or as many as its kind has.")
+
+    del _part
+
+
+class State:
+    """Poses and velocities of the free bodies, configurations and velocities of the joints.
+
+    `vector` has all numbers, float64, in the order of `columns`, which are those of trajectory files; it can be written to.
+    `state["ball"]` is a body or joint (see `Part`), `state["ball.pz_m"]` one number. What is written is checked where the
+    state is used: numbers must be finite, quaternions of unit length.
+    """
+
+    __slots__ = ("_layout", "vector")
+
+    vector: Array
+
+    def __init__(self, layout: Layout, vector: Array) -> None:
+        self._layout, self.vector = layout, vector
+
+    @property
+    def columns(self) -> list[str]:
+        """What the numbers of `vector` are, such as `ball.pz_m`: SI units, world frame."""
+        return list(self._layout.columns)
+
+    def __getitem__(self, name: str) -> Any:
+        parts = self._layout.names.get(name) if isinstance(name, str) else None
+        if parts is not None:
+            return Part(name, self.vector, parts)
+        return float(self.vector[self._layout.place(name)])
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self.vector[self._layout.place(name)] = number(value, f"state[{name!r}]")
+
+    def copy(self) -> State:
+        """Another state with the same numbers."""
+        return State(self._layout, np.array(self.vector))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State, (self._layout, self.vector)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self._layout.is_that_of(other._layout) and np.array_equal(self.vector, other.vector)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{c}={x:.6g}" for c, x in zip(self._layout.columns, self.vector))
+        return f"State({numbers})"
+
+
+# A loss of the final state: its derivatives, or a function of it.
+Loss = Callable[[State], Any] | Mapping[str, float] | Array
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A loss of a motion's final state, and its derivatives by the adjoint."""
+
+    value: float
+    """The loss."""
+    by_state: Array
+    """By the initial state, in the directions of `Scene.tangent_names`."""
+    by_controls: Array
+    """By the control values: a row for each step, a column for each of `Scene.control_names`."""
+    by_parameters: dict[str, float]
+    """By the parameters that were asked for, by their names."""
+    by_controllers: Array
+    """By the parameters of the scene's controllers, one controller after the other."""
+
+
+class Trajectory:
+    """The states of a motion.
+
+    `times` has shape (n,), in s; `values` (n, m), a row for each time and a column for each of `columns`. Both are float64
+    and cannot be written to. `trajectory["ball"].position` has shape (n, 3) (see `Part`), `trajectory["ball.pz_m"]` (n,).
+    """
+
+    def __init__(self, scene: Scene, motion: _isobar.Motion | None, times: Array, values: Array) -> None:
+        self.scene, self._motion, self.times, self.values = scene, motion, times, values
+        self.warnings: list[str] = motion.warnings if motion else []
+        for array in (times, values):
+            array.flags.writeable = False
+
+    @property
+    def columns(self) -> list[str]:
+        """What the columns of `values` are, such as `ball.pz_m`: SI units, world frame."""
+        return list(self.scene._layout.columns)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, name: str) -> Any:
+        parts = self.scene._layout.names.get(name) if isinstance(name, str) else None
+        if parts is not None:
+            return Part(name, self.values, parts)
+        return self.values[:, self.scene._layout.place(name)]
+
+    def state(self, index: int) -> State:
+        """The state of a row, as a copy."""
+        return State(self.scene._layout, np.array(self.values[index]))
+
+    @property
+    def final(self) -> State:
+        """The last state, as a copy."""
+        return self.state(-1)
+
+    def gradient(self, loss: Loss, parameters: Iterable[str] = ()) -> Gradient:
+        """The derivatives of a loss of the final state with respect to the initial state, the control values and
+        `parameters` (names as in `Scene.parameters` or fit files), by one sweep backward.
+
+        `loss` is a function of the final `State` that returns `(value, derivatives)`, the latter by column
+        (`{"ball.pz_m": 1.0}`) or as an array like `State.vector`; a function that returns a number alone is differentiated by
+        differences. Or it is such derivatives, of a loss that is linear. An array of shape (n, m) has derivatives with
+        respect to all states.
+
+        Ctrl-C is heard when the sweep has ended. Raises `InputError` for unknown names and wrong arrays.
+        """
+        if self._motion is None:
+            raise InputError("trajectory: found one that was pickled; it must be one of Scene.rollout in this process")
+        names = listed(parameters)
+        value, by_values = _derivatives(loss, self)
+        by_state, by_controls, by_parameters, by_controllers = self._motion.gradient(by_values, names)
+        return Gradient(value, by_state, by_controls, dict(zip(names, by_parameters)), by_controllers)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the trajectory as the command `isobar simulate --out` does, CSV in full precision."""
+        if self._motion is None:
+            raise InputError("trajectory: found one that was pickled; it must be one of Scene.rollout in this process")
+        self._motion.save(path)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame with the columns of the trajectory file, and times in s as its index."""
+        import pandas
+
+        return pandas.DataFrame(self.values, columns=self.columns, index=pandas.Index(self.times, name="t_s"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Trajectory, (self.scene, None, np.array(self.times), np.array(self.values))
+
+    def __repr__(self) -> str:
+        return f"Trajectory({len(self)} states of {self.scene!r}, until {self.times[-1]:g} s)"
+
+
+def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:
+    """The value of a loss, and its derivatives with respect to all states."""
+    layout, values = trajectory.scene._layout, trajectory.values
+    by_values = np.zeros_like(values)
+    if callable(loss):
+        final = trajectory.final
+        found = loss(final)
+        if isinstance(found, tuple) and len(found) == 2:
+            value, by_final = _value(found[0]), found[1]
+        else:
+            value, by_final = _value(found), _differences(loss, final)
+    else:
+        value, by_final = 0.0, loss
+    if isinstance(by_final, Mapping):
+        by_final = layout.array(by_final, "loss")
+    try:
+        # Of numpy, or of what gives its numbers to it, as JAX and torch do.
+        by_final = np.asarray(by_final)
+    except (TypeError, ValueError, RuntimeError):
+        by_final = np.asarray(repr(by_final))
+    is_float64 = by_final.dtype == np.float64
+    if is_float64 and by_final.shape == values.shape:
+        by_values = np.ascontiguousarray(by_final)
+    elif is_float64 and by_final.shape == values.shape[1:]:
+        by_values[-1] = by_final
+    else:
+        raise InputError(
+            f"loss: found derivatives of {by_final.dtype} with shape {by_final.shape}; they must be a float64 array of shape "
+            f"{values.shape[1:]} or {values.shape}, or numbers by column"
+        )
+    # Of derivatives alone it is the value of the loss that is linear.
+    return (value if callable(loss) else float(np.vdot(by_values, values))), by_values
+
+
+def _value(found: object) -> float:
+    """The value of a loss."""
+    try:
+        value = number(found, "loss")
+    except InputError:
+        raise InputError(f"loss: returned {found!r}; it must return a number, or a number and its derivatives") from None
+    if not np.isfinite(value):
+        raise InputError(f"loss: returned {value}; it must be finite")
+    return value
+
+
+def _differences(loss: Callable[[State], Any], at: State) -> Array:
+    """The derivatives of a function of a state, by central differences."""
+    steps = np.cbrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(at.vector))
+    out = np.zeros_like(at.vector)
+    for i, step in enumerate(steps):
+        sides = [at.copy(), at.copy()]
+        sides[0].vector[i] -= step
+        sides[1].vector[i] += step
+        out[i] = (_value(loss(sides[1])) - _value(loss(sides[0]))) / (sides[1].vector[i] - sides[0].vector[i])
+    return out

@@ -1,0 +1,98 @@
+//! Fits and optimizations of files.
+
+use std::path::PathBuf;
+
+use isobar::interruption;
+use isobar::io::{FitFile, OptimizedCommand, ProblemFile};
+use isobar::optimize::fit::fit_from_starts;
+use isobar::optimize::multi_start::lowest;
+use isobar::optimize::profile::judge_one_sided;
+use isobar::optimize::termination::Termination;
+use isobar::optimize::trajectory::TrajectoryOptimum;
+use isobar::optimize::uncertainty::{Estimate, Identifiability};
+use isobar::rollout::SimulationError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::interruptible::interruptible;
+
+/// A result as JSON, and warnings.
+type Told = (String, Vec<String>);
+
+fn json(result: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(result).map_err(Failure::input)
+}
+
+/// Does work that ends early when optimizations are asked to.
+fn optimizing<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R, Failure> + Send) -> PyResult<R> {
+    let result = interruptible(py, interruption::request, work);
+    if result.is_err() {
+        interruption::withdraw();
+    }
+    Ok(result??)
+}
+
+/// Fits the parameters of a fit file.
+#[pyfunction]
+pub fn fit(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
+    optimizing(py, || {
+        let file = FitFile::load(&path)?;
+        let problem = file.identification()?;
+        let mut warnings = file.warnings().to_vec();
+        warnings.extend(file.data_warnings(&problem)?);
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::Simulation(format!("{}: {error}", path.display()));
+        let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), |_| None, |_| None)
+            .map_err(|error| failed(&error))?;
+        result.uncertainty.judge_misfit();
+        let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
+        if result.converged && !result.uncertainty.estimates.iter().any(is_misfit) {
+            let goes_on = || !interruption::is_requested();
+            // Without limits the fit is none the worse.
+            let judged = judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, &goes_on);
+            warnings.extend(judged.err().map(|error| format!("no limits of parameters: {error}")));
+        }
+        Ok((json(&result)?, warnings))
+    })
+}
+
+/// What was optimized.
+#[derive(Serialize)]
+struct Optimized {
+    #[serde(flatten)]
+    optimum: TrajectoryOptimum,
+    commands: Vec<OptimizedCommand>,
+}
+
+/// Optimizes the problem of a problem file, from all of its starts.
+#[pyfunction]
+pub fn optimize(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
+    optimizing(py, || {
+        let file = ProblemFile::load(path)?;
+        let failed = |error: isobar::argmin::core::Error| {
+            let path = file.path.display();
+            match error.downcast_ref::<SimulationError>() {
+                Some(source) => Failure::Simulation(format!("{path}: {source}")),
+                None => Failure::Simulation(format!("{path}: {error}")),
+            }
+        };
+        let starts = {
+            let problem = file.optimized().map_err(|error| failed(error.into()))?;
+            file.all_starts(problem.shared_variables())
+        };
+        let one = |start: &Vec<f64>| file.optimize(start, Default::default(), None, None);
+        let mut results: Vec<_> = starts.par_iter().map(one).collect();
+        // A motion that keeps the constraints goes before one that does not.
+        let costs = |wanted: fn(&TrajectoryOptimum) -> bool| {
+            let of = |(optimum, _): &(TrajectoryOptimum, _)| wanted(optimum).then_some(optimum.cost);
+            lowest(results.iter().map(|result| result.as_ref().ok().and_then(of)))
+        };
+        let keeps = |optimum: &TrajectoryOptimum| !matches!(optimum.ending, Termination::Infeasible { .. });
+        let best = costs(keeps).or_else(|| costs(|_| true)).unwrap_or(0);
+        let (optimum, _) = results.swap_remove(best).map_err(failed)?;
+        let commands = file.commands(&optimum.values);
+        Ok((json(&Optimized { optimum, commands })?, file.scene.warnings.clone()))
+    })
+}

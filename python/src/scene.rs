@@ -1,0 +1,374 @@
+//! Scenes: their numbers by name, contact, steps and rollouts.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use isobar::check::{CheckSettings, check_scene};
+use isobar::io::{self, state_columns, state_from_numbers, state_numbers};
+use isobar::multibody::{DifferentiatedModel, ForcesIn, NoForces, Parameter, State, seeded};
+use isobar::rollout::{Controls, SimulationSettings};
+use isobar::step::{DerivativeWorkspace, StepError, StepProblem, StepWorkspace, Tape};
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::prelude::*;
+
+use crate::arrays::{matrix, new_matrix, of_state, vector};
+use crate::failure::Failure;
+use crate::interruptible::interruptible;
+use crate::motion::{Motion, Task};
+use crate::parameters::{Wanted, named, of_name};
+use crate::patches::patches;
+
+/// A scene file, and memory for its steps.
+#[pyclass(frozen)]
+pub struct Scene {
+    scene: Arc<io::Scene>,
+    /// Numbers of a state.
+    length: usize,
+    settings: OnceLock<SimulationSettings>,
+    /// What threads that take steps lend each other.
+    workspaces: Mutex<Vec<StepWorkspace>>,
+}
+
+/// The state after a step, and its derivatives by the state before it, the control values, and named parameters.
+type Linearized<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+);
+
+#[pymethods]
+impl Scene {
+    /// Reads a file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self::new(py.detach(|| io::Scene::load(path)).map_err(Failure::from)?))
+    }
+
+    /// Reads the text of a file, as if it were at a path.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, path: PathBuf) -> PyResult<Self> {
+        Ok(Self::new(py.detach(|| io::Scene::parse(text, path)).map_err(Failure::from)?))
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.scene.path.clone()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.scene.warnings.clone()
+    }
+
+    #[getter]
+    fn time_step(&self) -> f64 {
+        self.scene.time_step
+    }
+
+    /// Why the scene cannot move; `None` if it can.
+    fn motionless(&self) -> Option<String> {
+        self.scene.check_motion().err().map(|error| error.to_string())
+    }
+
+    fn body_names(&self) -> Vec<String> {
+        self.scene.model.bodies().iter().map(|body| body.name.clone()).collect()
+    }
+
+    fn control_names(&self) -> Vec<String> {
+        self.scene.model.actuators().iter().map(|actuator| actuator.name.clone()).collect()
+    }
+
+    /// The columns of a state's numbers.
+    fn columns(&self) -> Vec<String> {
+        state_columns(&self.scene.model)
+    }
+
+    /// The directions of a state's tangent space: of each number of the initial state that can be displaced its name.
+    fn tangent_names(&self) -> Vec<String> {
+        let model = &self.scene.model;
+        let is_of_state =
+            |p: &Parameter| matches!(p, Parameter::InitialTangent { .. } | Parameter::InitialJoint { .. });
+        let mut names: Vec<String> =
+            Parameter::all(model).iter().filter(|p| is_of_state(p)).map(|p| p.name(model)).collect();
+        // Deflections of bristles are numbers of the state as they are.
+        let others = self.start().tangent_dimension().saturating_sub(names.len());
+        let columns = self.columns();
+        names.extend(columns[columns.len().saturating_sub(others)..].iter().cloned());
+        names
+    }
+
+    /// The numbers of the file's state.
+    fn initial<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_vec(py, state_numbers(&self.scene.model, &self.start()))
+    }
+
+    /// Names, values and units of the parameters that have names.
+    fn parameters(&self) -> Vec<(String, f64, &'static str)> {
+        let model = &self.scene.model;
+        let known = |(parameter, name): (Parameter, String)| {
+            Some((name, parameter.value(model).ok()?, parameter.unit(model)))
+        };
+        named(model).filter_map(known).collect()
+    }
+
+    /// The scene with other values of parameters, by their names.
+    fn with_values(&self, values: Vec<(String, f64)>) -> PyResult<Self> {
+        let mut changed = io::Scene::clone(&self.scene);
+        let mut set = Vec::new();
+        for (name, value) in values {
+            if !value.is_finite() {
+                return Err(
+                    Failure::argument("values", format_args!("{value} for {name:?}"), "finite").into()
+                );
+            }
+            set.extend(of_name(&changed.model, &name)?.into_iter().map(|parameter| (parameter, value)));
+        }
+        let (model, state) = seeded(&changed.model, &self.start(), &set)
+            .map_err(|error| Failure::input(format_args!("values: {error}")))?;
+        (changed.model, changed.state) = (model, state);
+        Ok(Self::new(changed))
+    }
+
+    /// The contact of bodies at a state, one dictionary for each two that touch.
+    fn contact<'py>(&self, py: Python<'py>, state: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let state = self.state(state)?;
+        let found = py.detach(|| patches(&self.scene, &state))?;
+        found.into_iter().map(|patch| patch.into_dict(py)).collect()
+    }
+
+    /// The numbers of the state after a step.
+    #[pyo3(signature = (state, control, time))]
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        state: &Bound<'py, PyAny>,
+        control: Option<&Bound<'py, PyAny>>,
+        time: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (settings, before) = (self.settings()?, self.state(state)?);
+        let control = self.control(control, time, settings.time_step)?;
+        let numbers = py.detach(|| {
+            let step = self.problem(&before, &control, time, settings);
+            let after = self.with_workspace(|workspace| settings.integrator.step(&step, workspace));
+            Ok::<_, Failure>(state_numbers(&self.scene.model, &self.finite(after)?))
+        })?;
+        Ok(PyArray1::from_slice(py, &numbers))
+    }
+
+    /// The state after a step, and its derivatives in the tangent spaces of both states.
+    #[pyo3(signature = (state, control, time, parameters))]
+    fn step_jacobian<'py>(
+        &self,
+        py: Python<'py>,
+        state: &Bound<'py, PyAny>,
+        control: Option<&Bound<'py, PyAny>>,
+        time: f64,
+        parameters: Vec<String>,
+    ) -> PyResult<Linearized<'py>> {
+        let (settings, before) = (self.settings()?, self.state(state)?);
+        let control = self.control(control, time, settings.time_step)?;
+        let wanted = Wanted::new(&self.scene.model, &parameters)?;
+        let (after, jacobian) = py.detach(|| {
+            let step = self.problem(&before, &control, time, settings);
+            let forces: &dyn ForcesIn<f64> = &NoForces;
+            let dependence = forces.differentiable().force_dependence();
+            let model =
+                DifferentiatedModel::new(&self.scene.model, &wanted.parameters, dependence, control.len())
+                    .map_err(Failure::input)?;
+            let mut tape = Tape::default();
+            let taped =
+                |workspace: &mut _| settings.integrator.step_taped(&step, &model, workspace, &mut tape);
+            let after = self.finite(self.with_workspace(taped))?;
+            let jacobian = tape.jacobian(&model, forces, &mut DerivativeWorkspace::default());
+            Ok::<_, Failure>((after, jacobian.map_err(|error| self.failed(&error))?))
+        })?;
+        let rows = |numbers: &[f64], columns: usize| -> PyResult<_> {
+            // The library has columns one after the other.
+            let count = numbers.len().checked_div(columns).unwrap_or(after.tangent_dimension());
+            let row_major =
+                (0..count).flat_map(|row| (0..columns).map(move |column| numbers[column * count + row]));
+            new_matrix(py, row_major.collect(), [count, columns])
+        };
+        let by_names: Vec<f64> = jacobian
+            .by_parameters
+            .row_iter()
+            .flat_map(|row| wanted.by_name(&row.iter().copied().collect::<Vec<_>>()))
+            .collect();
+        Ok((
+            PyArray1::from_vec(py, state_numbers(&self.scene.model, &after)),
+            rows(jacobian.by_state.as_slice(), jacobian.by_state.ncols())?,
+            rows(jacobian.by_control.as_slice(), jacobian.by_control.ncols())?,
+            new_matrix(py, by_names, [after.tangent_dimension(), parameters.len()])?,
+        ))
+    }
+
+    /// The motion from a state until a time.
+    #[pyo3(signature = (state, until, controls))]
+    fn rollout(
+        &self,
+        py: Python<'_>,
+        state: &Bound<'_, PyAny>,
+        until: f64,
+        controls: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Motion> {
+        let task = self.task(self.state(state)?, until, self.controls(controls)?)?;
+        let stop = AtomicBool::new(false);
+        Ok(interruptible(py, || stop.store(true, Ordering::Relaxed), || task.simulate(&stop))??)
+    }
+
+    /// The motions from several states, a row each, under the same controls.
+    #[pyo3(signature = (states, until, controls))]
+    fn rollout_batch(
+        &self,
+        py: Python<'_>,
+        states: &Bound<'_, PyAny>,
+        until: f64,
+        controls: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Motion>> {
+        let rows = matrix("states", states, [None, Some(self.length)])?;
+        let controls = self.controls(controls)?;
+        let tasks = rows.chunks_exact(self.length.max(1)).map(|row| {
+            let state = state_from_numbers(&self.scene.model, row);
+            self.task(
+                state.map_err(|error| Failure::input(format_args!("states: {error}")))?,
+                until,
+                controls.clone(),
+            )
+        });
+        let tasks = tasks.collect::<Result<Vec<_>, Failure>>()?;
+        let stop = AtomicBool::new(false);
+        let simulate =
+            || tasks.into_par_iter().map(|task| task.simulate(&stop)).collect::<Result<Vec<_>, _>>();
+        Ok(interruptible(py, || stop.store(true, Ordering::Relaxed), simulate)??)
+    }
+
+    /// A check of all derivatives of some steps: its report as JSON and as text, and whether it passed.
+    fn check_gradient(
+        &self,
+        py: Python<'_>,
+        steps: u32,
+        only: Vec<String>,
+        tolerance: f64,
+        undecided: f64,
+    ) -> PyResult<(String, String, bool)> {
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            return Err(Failure::argument("tolerance", tolerance, "between 0 and 1").into());
+        }
+        if !(0.0..=1.0).contains(&undecided) {
+            return Err(Failure::argument("undecided", undecided, "from 0 to 1").into());
+        }
+        let settings = CheckSettings { only, tolerance, undecided, ..CheckSettings::default() };
+        let report = interruptible(
+            py,
+            || (),
+            || {
+                let until = f64::from(steps.max(1)) * self.settings()?.time_step;
+                Ok::<_, Failure>(check_scene(&self.scene.rollout(until)?, &settings)?)
+            },
+        )??;
+        let json = serde_json::to_string(&report).map_err(Failure::input)?;
+        Ok((json, report.worst_components().to_string(), report.passed()))
+    }
+}
+
+impl Scene {
+    fn new(scene: io::Scene) -> Self {
+        let length = state_columns(&scene.model).len();
+        Self { scene: Arc::new(scene), length, settings: OnceLock::new(), workspaces: Mutex::default() }
+    }
+
+    fn settings(&self) -> Result<SimulationSettings, Failure> {
+        match self.settings.get() {
+            Some(settings) => Ok(*settings),
+            None => {
+                let settings = self.scene.simulation_settings()?;
+                Ok(*self.settings.get_or_init(|| settings))
+            }
+        }
+    }
+
+    fn start(&self) -> State {
+        self.scene.model.completed(self.scene.state.clone())
+    }
+
+    fn state(&self, state: &Bound<'_, PyAny>) -> Result<State, Failure> {
+        let numbers = of_state("state", state, self.length)?;
+        state_from_numbers(&self.scene.model, &numbers)
+            .map_err(|error| Failure::input(format_args!("state: {error}")))
+    }
+
+    /// The control values of a step: those that are given, or the commands of the file.
+    fn control(
+        &self,
+        control: Option<&Bound<'_, PyAny>>,
+        time: f64,
+        time_step: f64,
+    ) -> Result<Vec<f64>, Failure> {
+        if !time.is_finite() {
+            return Err(Failure::argument("time", time, "finite, in seconds"));
+        }
+        match control {
+            Some(control) => vector("control", control, self.scene.model.command_dimension()),
+            // Constant over the step, with the value at its middle, as in rollouts.
+            None => {
+                let middle = 0.5 * (time + (time + time_step));
+                Ok(self.scene.commands.iter().map(|command| command.at(middle)).collect())
+            }
+        }
+    }
+
+    /// Control values of every step, where they are given.
+    fn controls(&self, controls: Option<&Bound<'_, PyAny>>) -> Result<Option<Controls>, Failure> {
+        let Some(controls) = controls else { return Ok(None) };
+        let dimension = self.scene.model.command_dimension();
+        let values = matrix("controls", controls, [None, Some(dimension)])?;
+        Ok(Controls::from_values(dimension, values))
+    }
+
+    fn task(&self, initial: State, until: f64, controls: Option<Controls>) -> Result<Task, Failure> {
+        let settings = self.settings()?;
+        Ok(Task { scene: Arc::clone(&self.scene), settings, initial, until, controls })
+    }
+
+    fn problem<'s>(
+        &'s self,
+        state: &'s State,
+        control: &'s [f64],
+        time: f64,
+        settings: SimulationSettings,
+    ) -> StepProblem<'s> {
+        let (model, time_step) = (&self.scene.model, settings.time_step);
+        StepProblem { model, state, time, time_step, applied: &NoForces, control, substeps: None }
+    }
+
+    fn with_workspace<R>(&self, work: impl FnOnce(&mut StepWorkspace) -> R) -> R {
+        let lent = || self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workspace = lent().pop().unwrap_or_default();
+        let result = work(&mut workspace);
+        lent().push(workspace);
+        result
+    }
+
+    /// The state after a step that went well.
+    fn finite(&self, after: Result<State, StepError>) -> Result<State, Failure> {
+        let after = after.map_err(|error| self.failed(&error))?;
+        match self.scene.model.first_not_finite(&after) {
+            None => Ok(after),
+            Some(body) => {
+                let message = "is not finite after the step; make the steps shorter";
+                Err(Failure::Simulation(format!("the state of body `{body}` {message}")))
+            }
+        }
+    }
+
+    fn failed(&self, error: &StepError) -> Failure {
+        let name = |&body: &usize| self.scene.model.bodies().get(body).map(|body| format!("`{}`", body.name));
+        let names: Vec<String> = error.bodies().iter().filter_map(name).collect();
+        let of = if names.is_empty() { String::new() } else { format!(" for {}", names.join(" and ")) };
+        Failure::Simulation(format!("the step failed{of}: {error}"))
+    }
+}
