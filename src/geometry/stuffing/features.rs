@@ -1,4 +1,4 @@
-//! Vertices of a filled surface moved: to its sharp edges and corners, and to where it is deepest.
+//! Vertices of a filled surface moved: to its sharp edges and corners, out where it is curved, and to where it is deepest.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +20,8 @@ const OFF: f64 = 0.02;
 const LEAST_EIGENVALUE: f64 = 0.05;
 /// The dihedral angles that a move may leave, degrees.
 const ANGLES: [f64; 2] = [10.0, 160.0];
+/// The least cosine between a face and the surface at its middle where the surface is curved and not sharp.
+const NEARLY_FLAT: f64 = 0.9;
 /// Vertices that are moved to where they are deeper.
 const DEEPEST: usize = 4;
 /// The smallest step of that, as a part of the lattice's size.
@@ -56,6 +58,38 @@ pub(super) fn sharpen(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &Surfa
     moves.sort_by(|a, b| b.is_corner.cmp(&a.is_corner).then(a.length.total_cmp(&b.length)));
     for Move { vertex, to, .. } in moves {
         move_to(stuffed, &around[vertex], vertex, to);
+    }
+}
+
+/// Moves vertices of the boundary where the surface is curved, so that the faces between them are not all on its inner side: by
+/// what the middles of the faces around are off, less a quarter, as the volume asks for. Vertices with a face across a sharp edge
+/// stay.
+pub(super) fn round(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &SurfaceDistance) {
+    let count = stuffed.vertices.len();
+    let (mut normals, mut off) = (vec![Vector3::zeros(); count], vec![(0.0, 0.0); count]);
+    for face in boundary_faces(&stuffed.tetrahedra) {
+        let [a, b, c] = face.map(|v| stuffed.vertices[v as usize]);
+        let (normal, middle) = ((b - a).cross(&(c - a)), (a + b + c) / 3.0);
+        let (area, nearest) = (normal.norm(), tree.nearest(&middle));
+        let Some((_, triangle)) = nearest.filter(|_| area > 0.0) else { continue };
+        let corners = surface.corners(triangle);
+        let there = (corners[1] - corners[0]).cross(&(corners[2] - corners[0]));
+        let is_smooth = there.dot(&normal) > NEARLY_FLAT * there.norm() * area;
+        let gap = (closest_point_on_triangle(&middle, &corners).position - middle).dot(&normal) / area;
+        for v in face {
+            let (sum, weight) = &mut off[v as usize];
+            *sum += if is_smooth { gap * area } else { f64::NAN };
+            *weight += area;
+            normals[v as usize] += normal;
+        }
+    }
+    let around = tetrahedra_around(stuffed);
+    for vertex in 0..count {
+        let (sum, weight) = off[vertex];
+        if let Some(normal) = normals[vertex].try_normalize(0.0).filter(|_| sum.is_finite() && sum != 0.0) {
+            let to = stuffed.vertices[vertex] + normal * (0.75 * sum / weight);
+            move_to(stuffed, &around[vertex], vertex, to);
+        }
     }
 }
 

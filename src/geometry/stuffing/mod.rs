@@ -8,7 +8,7 @@ mod surface;
 
 use nalgebra::Vector3;
 
-use self::features::{deepen, sharpen};
+use self::features::{deepen, round, sharpen};
 use self::lattice::Lattice;
 use self::measure::{angles_of, distance, sampled};
 use self::surface::{Stuffed, stuff};
@@ -73,7 +73,8 @@ struct Surface {
 
 impl SurfaceMesh {
     /// Fills a surface with tetrahedra, whatever its shape: a lattice cut at the surface (isosurface stuffing, Labelle and
-    /// Shewchuk 2007, uniform), its boundary vertices moved to sharp edges where that leaves good tetrahedra.
+    /// Shewchuk 2007, uniform), its boundary vertices moved to sharp edges, and beside the surface where it is curved, so that the volume is kept; both where
+    /// that leaves good tetrahedra.
     ///
     /// What is inside is told by the winding number (Jacobson et al. 2013): pieces that overlap are united, parts apart from
     /// each other all filled, hollows left hollow, small holes closed. Every tetrahedron has a vertex inside, so that none is
@@ -148,6 +149,7 @@ impl Surface {
             return Err(MeshError::ThinnerThanLattice { size, wall: sampled.thickness });
         }
         sharpen(&mut stuffed, &self.mesh, &self.tree, size);
+        round(&mut stuffed, &self.mesh, &self.tree);
         let boundary = SurfaceDistance::new(&stuffed.vertices, &boundary_faces(&stuffed.tetrahedra));
         deepen(&mut stuffed, &boundary, size);
         let Stuffed { vertices, mut tetrahedra, .. } = stuffed;

@@ -83,7 +83,9 @@ fn shapes_are_filled_within_two_percent() {
     ] {
         surface.validate().unwrap();
         let filled = check(&surface, None);
-        assert!(filled.volume_error.abs() < 0.02, "{name}: {filled:?}");
+        // What chords between points of a curved surface would lose, 1 % and more, is made up for.
+        let allowed = if ["ball", "torus"].contains(&name) { 0.003 } else { 0.02 };
+        assert!(filled.volume_error.abs() < allowed, "{name}: {}", filled.volume_error);
         assert!(filled.distance < apart * filled.size, "{name}: {} sizes", filled.distance / filled.size);
         assert_relative_eq!(filled.volume, surface.volume(), max_relative = 1e-12);
         filled.mesh.boundary().validate().unwrap();
