@@ -43,7 +43,7 @@ pub(crate) use overlap::doubly_counted;
 pub use polyhedron::{ConvexPolyhedron, HalfSpace};
 pub(crate) use quadrature::{LARGEST_TRIANGLE_RULE, TrianglePoint, triangle_rule};
 pub use read::ReadMeshError;
-pub(crate) use read::read_points;
+pub(crate) use read::{read_pieces, read_points};
 pub use revolved::Revolved;
 pub(crate) use revolved::{Profile, Ring, Wall};
 pub use shape::Shape;

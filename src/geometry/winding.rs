@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use nalgebra::Vector3;
 
+use super::holes::area;
 use super::mend::solid_angle;
 use super::surface_distance::{Node, SurfaceDistance};
 
@@ -45,7 +46,6 @@ impl<'a> Winding<'a> {
     pub fn new(tree: &'a SurfaceDistance) -> Self {
         let dipole = |node: &Node| {
             let triangles = || tree.triangles[node.first..node.end].iter().map(|triangle| triangle.corners);
-            let area = |[a, b, c]: [Vector3<f64>; 3]| (b - a).cross(&(c - a)) / 2.0;
             let whole: f64 = triangles().map(|t| area(t).norm()).sum();
             let moment: Vector3<f64> =
                 triangles().map(|t| (t[0] + t[1] + t[2]) * (area(t).norm() / 3.0)).sum();

@@ -61,7 +61,7 @@ pub enum StepError {
     OwnLaw(ContactModel),
     /// There are pairs of rigid geometries, between which there is no pressure.
     #[error(
-        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps of fixed length (without `accuracy`) by `lagged`, `similar`, `tamsi` or `sap`, or by complementarity (`ecp`, `lcp` or `ncp`)"
+        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps by `lagged`, `similar`, `tamsi` or `sap`, or by complementarity (`ecp`, `lcp` or `ncp`)"
     )]
     RigidPair {
         /// Two bodies that have them, by their indices in [`crate::multibody::Model::bodies`].
@@ -69,7 +69,7 @@ pub enum StepError {
     },
     /// Steps by complementarity have pairs of rigid geometries alone.
     #[error(
-        "steps by complementarity have forces between rigid geometries alone, and one of these two is compliant; make it rigid (`rigid = true`), or take steps of fixed length by `lagged`, `similar`, `tamsi` or `sap`, which have forces between all"
+        "steps by complementarity have forces between rigid geometries alone, and one of these two is compliant; make it rigid (`rigid = true`), or take steps by `lagged`, `similar`, `tamsi` or `sap`, which have forces between all"
     )]
     CompliantPair {
         /// Two bodies that have them, by their indices in [`crate::multibody::Model::bodies`].

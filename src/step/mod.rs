@@ -303,7 +303,7 @@ impl Integrator {
                 let refused = compliant.map(|pair| StepError::CompliantPair { bodies: bodies(pair) });
                 refused.map_or_else(|| complementarity::check_distances(model), Err)
             }
-            (Self::VelocityLevel(_), _) => complementarity::check_distances(model),
+            _ if self.velocity_level_method().is_some() => complementarity::check_distances(model),
             (_, None) => Ok(()),
             (_, Some(pair)) => Err(StepError::RigidPair { bodies: bodies(pair) }),
         }

@@ -2,9 +2,13 @@
 
 use isobar::Scene;
 use isobar::check::{CheckSettings, Verdict, check_scene};
-use isobar::multibody::{Model, State};
-use isobar::rollout::Rollout;
+use isobar::contact::ContactModel;
+use isobar::multibody::{DifferentiatedModel, ForcesIn, Model, NoForces, State};
+use isobar::rollout::{Rollout, SimulationSettings};
 use isobar::spatial::rotation_exponential;
+use isobar::step::{
+    DerivativeWorkspace, Integrator, SolverTolerance, StepProblem, StepWorkspace, Tape, VelocityLevel,
+};
 use nalgebra::Vector3;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,6 +16,8 @@ use rand_chacha::ChaCha8Rng;
 use crate::folder::Folder;
 
 const KINDS: [&str; 4] = ["lagged", "similar", "tamsi", "sap"];
+const ALL: [&str; 9] =
+    ["lagged", "similar", "tamsi", "sap", "ecp", "lcp", "ncp", "lagged, 1e-5", "sap, 1e-5"];
 const G: f64 = 9.81;
 const FLOOR: &str = "name = \"floor\"\nfixed = true\n[[bodies.geometries]]\nshape = { half_space = {} }\n";
 const BOX: &str = "{ box = { size = [0.1, 0.08, 0.06] } }";
@@ -45,10 +51,12 @@ impl Piece {
     }
 }
 
-/// Rigid bodies over a rigid floor.
+/// Rigid bodies over a rigid floor, with a kind of step and perhaps an accuracy.
 fn scene(folder: &Folder, kind: &str, time_step: f64, friction: f64, pieces: &[Piece]) -> Scene {
+    let (kind, accuracy) = kind.split_once(", ").unwrap_or((kind, ""));
+    let accuracy = if accuracy.is_empty() { String::new() } else { format!("accuracy = {accuracy}\n") };
     let mut text = format!(
-        "[materials.m]\nfriction = {friction:?}\n[solver]\nkind = \"{kind}\"\ntime_step = {time_step:?}\n"
+        "[materials.m]\nfriction = {friction:?}\n[solver]\nkind = \"{kind}\"\ntime_step = {time_step:?}\n{accuracy}"
     );
     let bodies = pieces.iter().enumerate().map(|(number, piece)| piece.text(number));
     for body in std::iter::once(FLOOR.to_string()).chain(bodies) {
@@ -65,14 +73,15 @@ fn end(scene: &Scene, until: f64) -> State {
 #[test]
 fn a_block_slides_as_far_as_its_friction_lets_it_in_every_direction() {
     let folder = Folder::new("rigid-slides");
-    for kind in KINDS {
+    for kind in ALL {
         for (number, time_step) in [1e-3, 2e-3, 5e-3].into_iter().enumerate() {
             let angle = 0.39 * number as f64;
             let velocity = [angle.cos(), angle.sin(), 0.0];
             let block = Piece { velocity, ..Piece::at_rest(BOX, [0.0, 0.0, 0.03]) };
             let body = end(&scene(&folder, kind, time_step, 0.5, &[block]), 0.5).bodies[0];
             // v²/(2 μ g), less what a step at the velocity after it takes.
-            let expected = 1.0 / (2.0 * 0.5 * G) - 0.5 * time_step;
+            let of_step = if kind.contains(',') { 0.0 } else { 0.5 * time_step };
+            let expected = 1.0 / (2.0 * 0.5 * G) - of_step;
             let slid = body.position.x.hypot(body.position.y);
             assert!((slid - expected).abs() < 0.01 * expected, "{kind} {time_step}: {slid}, not {expected}");
             let aside = body.position.y * angle.cos() - body.position.x * angle.sin();
@@ -87,7 +96,7 @@ fn a_block_slides_as_far_as_its_friction_lets_it_in_every_direction() {
 fn a_block_on_an_incline_sticks_or_slides_at_the_coefficient_of_friction() {
     let folder = Folder::new("rigid-incline");
     let friction = 0.4;
-    for kind in KINDS {
+    for kind in ALL {
         for angle in [0.0, 0.6, 2.1, 4.0] {
             let moves = |steepness: f64| {
                 let scene = scene(&folder, kind, 2e-3, friction, &[Piece::at_rest(BOX, [0.0, 0.0, 0.03])]);
@@ -110,7 +119,7 @@ fn a_block_on_an_incline_sticks_or_slides_at_the_coefficient_of_friction() {
     }
 }
 
-fn end_of(model: &Model, state: &State, settings: isobar::rollout::SimulationSettings, until: f64) -> State {
+fn end_of(model: &Model, state: &State, settings: SimulationSettings, until: f64) -> State {
     Rollout::new(model, state, settings, until).simulate().expect("a motion").states.pop().expect("a state")
 }
 
@@ -202,6 +211,25 @@ fn random_drops_gain_no_energy() {
     }
 }
 
+/// Contacts do not follow the steps that they are cut into: motions of less and less accuracy agree to it.
+#[test]
+fn steps_of_an_accuracy_agree_to_it() {
+    let folder = Folder::new("rigid-accuracy");
+    for kind in KINDS {
+        let end_at = |accuracy: f64| {
+            let drop = Piece { turn: [0.3, 0.2, 0.1], ..Piece::at_rest(BOX, [0.0, 0.0, 0.1]) };
+            let scene = scene(&folder, &format!("{kind}, {accuracy:e}"), 0.01, 0.5, &[drop]);
+            end(&scene, 0.5).bodies[0]
+        };
+        let reference = end_at(1e-6);
+        assert!((reference.position.z - 0.03).abs() < 1e-8, "{kind}: {}", reference.position.z);
+        for accuracy in [1e-3, 1e-4, 1e-5] {
+            let off = (end_at(accuracy).position - reference.position).norm();
+            assert!(off < 3.0 * accuracy, "{kind}, {accuracy:e}: {off:e} m");
+        }
+    }
+}
+
 /// A chip of 2 g that hits a block of 60 kg as it spins: rounding of its velocities, times the stiffness of their contact, is more
 /// than what balances are solved to elsewhere.
 #[test]
@@ -265,7 +293,7 @@ fn general_scenes() -> Vec<(&'static str, Vec<Piece>)> {
 #[test]
 fn derivatives_are_those_of_the_steps() {
     let folder = Folder::new("rigid-derivatives");
-    for kind in ["lagged", "sap"] {
+    for kind in ["lagged", "sap", "lagged, 1e-3"] {
         for (name, pieces) in general_scenes() {
             let scene = scene(&folder, kind, 2e-3, 0.5, &pieces);
             let rollout = scene.rollout(6e-3).expect("settings");
@@ -279,6 +307,58 @@ fn derivatives_are_those_of_the_steps() {
             assert!(ok * 2 > all, "{kind}, {name}: {ok} of {all} could be compared");
         }
     }
+}
+
+/// Steps that have too few iterations for their own law end with the convex one, and are differentiated with it, by those as well
+/// that find them again.
+#[test]
+fn derivatives_are_those_of_the_law_that_a_step_ended_with() {
+    let folder = Folder::new("rigid-convex-law");
+    let mut ended = 0;
+    for (name, pieces) in general_scenes() {
+        let scene = scene(&folder, "lagged", 2e-3, 0.5, &pieces);
+        let settings = scene.simulation_settings().expect("settings");
+        let method = |max_iterations: usize| {
+            let tolerance = SolverTolerance { max_iterations, ..Default::default() };
+            Integrator::VelocityLevel(VelocityLevel { model: ContactModel::Lagged, tolerance })
+        };
+        let rollout = |iterations: usize| {
+            let settings = SimulationSettings { integrator: method(iterations), ..settings };
+            Rollout::new(&scene.model, &scene.state, settings, 2e-3)
+        };
+        let end = |iterations: usize| {
+            let motion = rollout(iterations).simulate().ok()?;
+            Some(motion.states.last()?.bodies.last()?.velocity)
+        };
+        let own = end(100).expect("a motion");
+        let differs = |&iterations: &usize| {
+            let of = end(iterations);
+            of.is_some_and(|v| (v.rotational - own.rotational).norm() > 1e-6 * own.rotational.norm())
+        };
+        let Some(iterations) = (1..20).find(differs) else { continue };
+        let settings = CheckSettings { vertices: 0, ..Default::default() };
+        let report = check_scene(&rollout(iterations), &settings).expect("a check");
+        let wrong = report.rows.iter().find(|row| row.comparison.verdict == Verdict::Wrong);
+        assert!(wrong.is_none(), "{name}, {iterations}: {wrong:?}");
+        let (ok, all) = (report.count(Verdict::Ok), report.rows.len());
+        assert!(ok * 2 > all, "{name}, {iterations}: {ok} of {all} could be compared");
+        let step = StepProblem::new(&scene.model, &scene.state, 2e-3);
+        let integrator = method(iterations);
+        let forces: &dyn ForcesIn<f64> = &NoForces;
+        let dependence = forces.differentiable().force_dependence();
+        let model = DifferentiatedModel::new(&scene.model, &[], dependence, 0).expect("a model");
+        let (mut taken, mut again) = (Tape::default(), Tape::default());
+        let after =
+            integrator.step_taped(&step, &model, &mut StepWorkspace::default(), &mut taken).expect("a step");
+        integrator.tape(&step, &after, &model, &mut StepWorkspace::default(), &mut again).expect("the step");
+        let [taken, again] = [taken, again].map(|mut tape| {
+            tape.jacobian(&model, forces, &mut DerivativeWorkspace::default()).expect("a Jacobian").by_state
+        });
+        let off = (&again - &taken).amax();
+        assert!(off < 1e-6 * taken.amax(), "{name}, {iterations}: {off} of {}", taken.amax());
+        ended += 1;
+    }
+    assert!(ended > 0, "no step ended with the convex law");
 }
 
 /// Gaps and slips are exactly 0: the derivatives are those of a side, and numbers.

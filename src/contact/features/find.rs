@@ -21,7 +21,7 @@ pub(crate) enum NoFeatures {
     Shapes(&'static str, &'static str),
     /// One of them is not convex, and the other no half-space.
     #[error(
-        "of which one is a mesh that fills {:.0} % of its convex hull: make it of convex geometries, one for each piece, or take the hull for it (`shape = {{ convex = {{ file = … }} }}`), or make one of the two bodies compliant", 100.0 * .0
+        "of which one is a mesh that fills {:.0} % of its convex hull: make it of convex pieces (`shape = {{ convex = {{ file = …, pieces = true }} }}`, of a file with one object for each), or take the hull for it (`shape = {{ convex = {{ file = … }} }}`), or make one of the two bodies compliant", 100.0 * .0
     )]
     NotConvex(f64),
 }

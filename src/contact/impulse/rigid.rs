@@ -2,9 +2,10 @@
 //!
 //! Their contacts are the features that come near each other ([`crate::contact::features`]), those that have not met yet
 //! among them. With a stiffness K the load of a contact at a distance φ is −K φ. So it pushes, with
-//! δt (−K φ − δt K v_n)₊, where the bodies would overlap after the step, and leaves a small part of that. A spring that is
-//! evaluated at the end of the step gives back no more energy than it has; what an overlap at the start has is bounded by
-//! the velocity that it is undone with. K is in proportion to the mass m of the heaviest body: κ m, and in long steps C m/δt².
+//! δt (−K φ − δt K v_n)₊ (1 − d v_n)₊, where the bodies would overlap after the step, and leaves a small part of that. A spring
+//! that is evaluated at the end of the step gives back no more energy than it has; what an overlap at the start has is bounded by
+//! the velocity that it is undone with. K is in proportion to the mass m of the heaviest body, κ m: it does not follow the step, so
+//! that shorter ones converge. Steps of less than 10⁻⁶ s have the same d, too.
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
@@ -21,12 +22,12 @@ use crate::contact::{Collider, ContactGeometry};
 use crate::scalar::{CHUNK, DualArray, Scalar, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 
-/// κ: the stiffness over the mass of the heaviest body, 1/s²; beyond it distances are rounding.
-const STIFFNESS: f64 = 1e10;
-/// C: about one over what a step leaves of an approach of the heaviest body.
-const STIFFNESS_OF_STEP: f64 = 1e4;
-/// Overlaps are undone with no more than this velocity, m/s.
+/// κ: the stiffness over the mass of the heaviest body, 1/s²: a step of δt leaves about 1/(κ δt²) of an approach of that body.
+const STIFFNESS: f64 = 1e9;
+/// Overlaps are undone with no more than this velocity, m/s: in steps that are longer than `BRIEF` by the load at their start,
 const FASTEST: f64 = 0.01;
+/// and in shorter ones, which resolve an impact, by dissipation, that these have for it. In s.
+const BRIEF: f64 = 1e-4;
 /// What velocities may change by in a step, m/s², as far as features are looked for.
 const ACCELERATION: f64 = 10.0;
 /// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
@@ -81,14 +82,21 @@ fn law<T: Scalar>(
 }
 
 /// What the impulse of a contact at a distance depends on. Where its law is SAP's the effective mass is that of the heaviest body.
-fn constants<T: Scalar>((heaviest, dt): (f64, T), distance: T) -> FaceConstants<T> {
-    let of_step = (dt * dt).recip() * STIFFNESS_OF_STEP;
-    let per_mass = if of_step.real() < STIFFNESS { of_step } else { T::from(STIFFNESS) };
-    let stiffness = per_mass * heaviest;
-    let deepest = dt * FASTEST;
+fn constants<T: Scalar>(law: &ImpulseLaw<T>, heaviest: f64, distance: T) -> FaceConstants<T> {
+    let stiffness = T::from(STIFFNESS * heaviest);
+    let brevity = law.dt.recip() * BRIEF;
+    let often = if brevity.real() > 1.0 { brevity * brevity } else { T::from(1.0) };
+    let deepest = law.dt * often * FASTEST;
     let depth = if -distance.real() < deepest.real() { -distance } else { deepest };
+    // In s/m: none in long steps, whose equations it would only make harder to solve.
+    let most = T::from(FASTEST.recip());
+    let dissipation = match brevity.real() - 1.0 {
+        ..=0.0 => T::from(0.0),
+        x if x < most.real() => brevity - T::from(1.0),
+        _ => most,
+    };
     let history = T::from(heaviest.recip());
-    FaceConstants { load: stiffness * depth, stiffness, dissipation: T::from(0.0), history }
+    FaceConstants { load: stiffness * depth, stiffness, dissipation, history }
 }
 
 /// The impulse on O about F's origin of one contact, with the velocities of O relative to F before and after the step.
@@ -98,7 +106,7 @@ fn impulse<T: Scalar>(
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
 ) -> SpatialForce<T> {
-    let constants = constants((heaviest, law.dt), *distance);
+    let constants = constants(law, heaviest, *distance);
     let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
     let impulse = law.of_face(before, x, n).impulse(&constants, v_n, v_t.dot(&v_t));
     let gamma = n * impulse.normal - v_t * impulse.slip;
@@ -121,7 +129,7 @@ pub(super) fn rigid_contacts(
     let mut sums = LoadSums::default();
     for features in &found {
         let Gap { distance, normal, point } = gap(features, roles.o, roles.f, &roles.x_fo);
-        let constants = constants((settings.heaviest, settings.dt), distance);
+        let constants = constants(&law, settings.heaviest, distance);
         let of_face = law.of_face(before, &point, &normal);
         if law.static_friction.is_some() {
             contacts.friction.resize(contacts.position.len(), 0.0);

@@ -188,7 +188,7 @@ pub(crate) fn world_impulse_jacobian(
         (jacobian.by_velocity_a, jacobian.by_velocity_b) = assign(of_o[1], of_f[1]);
         jacobian
     });
-    let by_inverse_inertia = (settings.model == ContactModel::Sap).then(|| {
+    let by_inverse_inertia = (settings.model == ContactModel::Sap && !patch.is_rigid).then(|| {
         let rows = about_a * chain.turn;
         std::array::from_fn(|i| {
             let mut sum = ByInverseInertia::ZERO;

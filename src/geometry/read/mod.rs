@@ -11,6 +11,7 @@ mod stl;
 mod text;
 mod vtk;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use nalgebra::Vector3;
@@ -115,6 +116,31 @@ pub(crate) fn read_points(path: &Path) -> Result<Vec<Vector3<f64>>, ReadMeshErro
             Ok(used(mesh.vertices, mesh.triangles))
         }
     }
+}
+
+/// The vertices of each part of a file's surface that shares none with another, in the order of their first vertices: programs
+/// that cut meshes into convex pieces write each as an object, or solid, of its own.
+pub(crate) fn read_pieces(path: &Path) -> Result<Vec<Vec<Vector3<f64>>>, ReadMeshError> {
+    let mesh = SurfaceMesh::read_triangles(path)?;
+    // For each vertex one of lower number in the same part, itself if there is none.
+    let mut lower: Vec<usize> = (0..mesh.vertices.len()).collect();
+    fn lowest(lower: &mut [usize], mut v: usize) -> usize {
+        while lower[v] != v {
+            lower[v] = lower[lower[v]];
+            v = lower[v];
+        }
+        v
+    }
+    for triangle in &mesh.triangles {
+        let [a, b, c] = triangle.map(|v| lowest(&mut lower, v as usize));
+        let least = a.min(b).min(c);
+        [a, b, c].iter().for_each(|&v| lower[v] = least);
+    }
+    let mut pieces: BTreeMap<usize, Vec<Vector3<f64>>> = BTreeMap::new();
+    for v in 0..mesh.vertices.len() {
+        pieces.entry(lowest(&mut lower, v)).or_default().push(mesh.vertices[v]);
+    }
+    Ok(pieces.into_values().collect())
 }
 
 impl VolumeMesh {

@@ -29,6 +29,14 @@ const SMALLEST_STEP: f64 = 1e-3;
 /// How much deeper a step must lead, as a part of its length.
 const LEAST_GAIN: f64 = 0.01;
 
+/// What stays as vertices move.
+pub(super) struct Topology {
+    /// The faces of the boundary.
+    pub faces: Vec<[u32; 3]>,
+    /// The tetrahedra of each vertex.
+    around: Vec<Vec<usize>>,
+}
+
 /// Where a vertex may be moved.
 struct Move {
     vertex: usize,
@@ -42,15 +50,20 @@ struct Move {
 ///
 /// The place is the point nearest to the planes of the triangles that the vertex and its neighbours lie on, as in dual
 /// contouring (Ju et al. 2002). Where the surface is curved rather than sharp, it is not on the surface, and is left out.
-pub(super) fn sharpen(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &SurfaceDistance, size: f64) {
+pub(super) fn sharpen(
+    stuffed: &mut Stuffed,
+    Topology { faces, around }: &Topology,
+    surface: &SurfaceMesh,
+    tree: &SurfaceDistance,
+    size: f64,
+) {
     let count = stuffed.vertices.len();
     let mut beside = vec![BTreeSet::new(); count];
-    for face in boundary_faces(&stuffed.tetrahedra) {
+    for face in faces {
         for k in 0..3 {
             beside[face[k] as usize].extend([face[(k + 1) % 3], face[(k + 2) % 3]]);
         }
     }
-    let around = tetrahedra_around(stuffed);
     let mut moves: Vec<Move> = (0..count)
         .filter(|&vertex| !beside[vertex].is_empty())
         .filter_map(|vertex| place(stuffed, surface, tree, size, vertex, &beside))
@@ -64,10 +77,15 @@ pub(super) fn sharpen(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &Surfa
 /// Moves vertices of the boundary where the surface is curved, so that the faces between them are not all on its inner side: by
 /// what the middles of the faces around are off, less a quarter, as the volume asks for. Vertices with a face across a sharp edge
 /// stay.
-pub(super) fn round(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &SurfaceDistance) {
+pub(super) fn round(
+    stuffed: &mut Stuffed,
+    Topology { faces, around }: &Topology,
+    surface: &SurfaceMesh,
+    tree: &SurfaceDistance,
+) {
     let count = stuffed.vertices.len();
     let (mut normals, mut off) = (vec![Vector3::zeros(); count], vec![(0.0, 0.0); count]);
-    for face in boundary_faces(&stuffed.tetrahedra) {
+    for &face in faces {
         let [a, b, c] = face.map(|v| stuffed.vertices[v as usize]);
         let (normal, middle) = ((b - a).cross(&(c - a)), (a + b + c) / 3.0);
         let (area, nearest) = (normal.norm(), tree.nearest(&middle));
@@ -83,7 +101,6 @@ pub(super) fn round(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &Surface
             normals[v as usize] += normal;
         }
     }
-    let around = tetrahedra_around(stuffed);
     for vertex in 0..count {
         let (sum, weight) = off[vertex];
         if let Some(normal) = normals[vertex].try_normalize(0.0).filter(|_| sum.is_finite() && sum != 0.0) {
@@ -95,8 +112,12 @@ pub(super) fn round(stuffed: &mut Stuffed, surface: &SurfaceMesh, tree: &Surface
 
 /// Moves the vertices that lie deepest to where they are deeper, as far as that leaves tetrahedra of good shape: extents are
 /// relative to the largest distance to the boundary, and that should not hang on where the lattice has a point.
-pub(super) fn deepen(stuffed: &mut Stuffed, boundary: &SurfaceDistance, size: f64) {
-    let around = tetrahedra_around(stuffed);
+pub(super) fn deepen(
+    stuffed: &mut Stuffed,
+    Topology { around, .. }: &Topology,
+    boundary: &SurfaceDistance,
+    size: f64,
+) {
     let is_inside = |&vertex: &usize| stuffed.on[vertex].is_none() && !around[vertex].is_empty();
     let depth = |vertex: usize| (boundary.distance(&stuffed.vertices[vertex]), vertex);
     let mut depths: Vec<(f64, usize)> = (0..stuffed.vertices.len()).filter(is_inside).map(depth).collect();
@@ -118,13 +139,14 @@ pub(super) fn deepen(stuffed: &mut Stuffed, boundary: &SurfaceDistance, size: f6
     }
 }
 
-/// The tetrahedra of each vertex.
-fn tetrahedra_around(stuffed: &Stuffed) -> Vec<Vec<usize>> {
-    let mut around = vec![Vec::new(); stuffed.vertices.len()];
-    for (number, corners) in stuffed.tetrahedra.iter().enumerate() {
-        corners.iter().for_each(|&vertex| around[vertex as usize].push(number));
+impl Topology {
+    pub fn of(stuffed: &Stuffed) -> Self {
+        let mut around = vec![Vec::new(); stuffed.vertices.len()];
+        for (number, corners) in stuffed.tetrahedra.iter().enumerate() {
+            corners.iter().for_each(|&vertex| around[vertex as usize].push(number));
+        }
+        Self { faces: boundary_faces(&stuffed.tetrahedra), around }
     }
-    around
 }
 
 /// Moves a vertex unless that would leave one of its tetrahedra without good shape; whether it was moved.

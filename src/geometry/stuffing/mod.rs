@@ -8,11 +8,10 @@ mod surface;
 
 use nalgebra::Vector3;
 
-use self::features::{deepen, round, sharpen};
+use self::features::{Topology, deepen, round, sharpen};
 use self::lattice::Lattice;
 use self::measure::{angles_of, distance, sampled};
 use self::surface::{Stuffed, stuff};
-use super::boundary::boundary_faces;
 use super::error::{LARGEST_HOLE_AREA, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
 use super::holes::{Holes, area, closed};
 use super::mesh::{SurfaceMesh, VolumeMesh, drop_unused_vertices, tetrahedron_volume};
@@ -148,10 +147,11 @@ impl Surface {
         if stuffed.tetrahedra.is_empty() {
             return Err(MeshError::ThinnerThanLattice { size, wall: sampled.thickness });
         }
-        sharpen(&mut stuffed, &self.mesh, &self.tree, size);
-        round(&mut stuffed, &self.mesh, &self.tree);
-        let boundary = SurfaceDistance::new(&stuffed.vertices, &boundary_faces(&stuffed.tetrahedra));
-        deepen(&mut stuffed, &boundary, size);
+        let topology = Topology::of(&stuffed);
+        sharpen(&mut stuffed, &topology, &self.mesh, &self.tree, size);
+        round(&mut stuffed, &topology, &self.mesh, &self.tree);
+        let boundary = SurfaceDistance::new(&stuffed.vertices, &topology.faces);
+        deepen(&mut stuffed, &topology, &boundary, size);
         let Stuffed { vertices, mut tetrahedra, .. } = stuffed;
         let vertices = drop_unused_vertices(&vertices, &mut tetrahedra);
         let mesh = VolumeMesh { vertices, tetrahedra };

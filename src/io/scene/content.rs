@@ -19,7 +19,8 @@ use crate::io::scene::body_tables::{
 use crate::io::scene::computed_torque::under_computed_torque;
 use crate::io::scene::controller_tables::SceneControllers;
 use crate::io::scene::geometry_tables::{
-    GeometryContext, geometry, overlap_warning, soft_part_warning, zero_gradient_warning,
+    GeometryContext, geometries as table_geometries, overlap_warning, soft_part_warning,
+    zero_gradient_warning,
 };
 use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, mechanism_problem};
 use crate::io::scene::load_tables::loads;
@@ -270,15 +271,18 @@ impl Parts {
         let mut geometries = Vec::new();
         for (j, g) in t.geometries.iter().enumerate() {
             let here = table.key("geometries").index(j);
-            let made = geometry(g, context, &here)?;
+            let made = table_geometries(g, context, &here)?;
             let shape = here.key("shape");
-            self.warnings.extend(zero_gradient_warning(&made, &t.name, &shape));
-            // Other shapes are convex, and even.
-            if let ShapeTable::Mesh(_) | ShapeTable::VolumeMesh(_) | ShapeTable::SurfaceMesh(_) = g.shape {
-                self.warnings.extend(soft_part_warning(&made, &t.name, &shape));
-                self.warnings.extend(overlap_warning(&made, &t.name, &shape));
+            for made in &made {
+                self.warnings.extend(zero_gradient_warning(made, &t.name, &shape));
+                // Other shapes are convex, and even.
+                if let ShapeTable::Mesh(_) | ShapeTable::VolumeMesh(_) | ShapeTable::SurfaceMesh(_) = g.shape
+                {
+                    self.warnings.extend(soft_part_warning(made, &t.name, &shape));
+                    self.warnings.extend(overlap_warning(made, &t.name, &shape));
+                }
             }
-            geometries.push(made);
+            geometries.extend(made);
         }
         if t.joint.is_some() {
             return self.add_jointed(t, geometries, table);

@@ -40,12 +40,12 @@ pub(in crate::io) struct GeometryContext<'a> {
 /// resolution, whether it is rigid, and its pressure law.
 pub(in crate::io) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], bool, Vec<u64>);
 
-/// A geometry of a body.
-pub(in crate::io) fn geometry(
+/// The geometry of a body that a table gives, or several: pieces.
+pub(in crate::io) fn geometries(
     t: &GeometryTable,
     context: &GeometryContext,
     table: &FieldPath,
-) -> Result<BodyGeometry, Problem> {
+) -> Result<Vec<BodyGeometry>, Problem> {
     let x_bg = PoseFields::from(t).pose(table)?;
     let named = table.key("material");
     let material = t.material.as_deref().map(|name| find_material(name, context, &named)).transpose()?;
@@ -62,11 +62,17 @@ pub(in crate::io) fn geometry(
     }
     let law = LayeredLaw::of(t, table)?;
     let field = table.key("shape");
-    let shape = match &t.shape {
-        ShapeTable::HalfSpace(h) => half_space(h, t.rigid, &field.key("half_space"))?,
-        shape => bounded(shape, t.rigid, &law, context, &field)?,
+    let shapes = match &t.shape {
+        ShapeTable::HalfSpace(h) => vec![half_space(h, t.rigid, &field.key("half_space"))?],
+        ShapeTable::Convex(c) => {
+            context.files.borrow_mut().extend(c.file.iter().map(|file| context.folder.join(file)));
+            let meshes = convex_meshes(c, t.rigid, context.folder, &context.notes, &field.key("convex"))?;
+            let shapes = meshes.into_iter().map(|meshes| ContactShape::from_meshes(meshes, &law, &field));
+            shapes.collect::<Result<_, Problem>>()?
+        }
+        shape => vec![bounded(shape, t.rigid, &law, context, &field)?],
     };
-    Ok(body_geometry(x_bg, shape, material, context))
+    Ok(shapes.into_iter().map(|shape| body_geometry(x_bg, shape, material, context)).collect())
 }
 
 /// What a geometry is in contact: the geometry itself, the thickness of a half-space, and the
@@ -266,15 +272,12 @@ fn bounded(
             context.files.borrow_mut().push(context.folder.join(&m.file));
             mesh_file(m, rigid, context.folder, &context.notes, &field.key("mesh"))
         }
-        ShapeTable::Convex(c) => {
-            context.files.borrow_mut().extend(c.file.iter().map(|file| context.folder.join(file)));
-            convex_meshes(c, rigid, context.folder, &context.notes, &field.key("convex"))
-        }
         ShapeTable::VolumeMesh(m) => volume_mesh(m, rigid, &field.key("volume_mesh")),
         ShapeTable::SurfaceMesh(m) => surface_mesh(m, rigid, &context.notes, &field.key("surface_mesh")),
-        ShapeTable::HalfSpace(_) => {
-            Err(Problem::new(field.key("half_space"), "found an unbounded shape; it has no mesh"))
-        }
+        ShapeTable::HalfSpace(_) | ShapeTable::Convex(_) => Err(Problem::new(
+            field.clone(),
+            "found an unbounded shape, or several; it has no mesh of its own",
+        )),
     };
     ContactShape::from_meshes(meshes?, law, field)
 }

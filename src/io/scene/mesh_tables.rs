@@ -10,7 +10,7 @@ use crate::field::{
     split_zero_gradient_tetrahedra,
 };
 use crate::geometry::{
-    MeshError, ReadMeshError, SurfaceMesh, VertexPlace, VolumeMesh, read_points, vertex_places,
+    MeshError, ReadMeshError, SurfaceMesh, VertexPlace, VolumeMesh, read_pieces, read_points, vertex_places,
 };
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
@@ -123,17 +123,23 @@ pub(in crate::io) fn link_mesh(
     }
 }
 
-/// The convex hull of points, inline or the vertices of a file.
+/// The convex hull of points, inline or the vertices of a file, or those of its pieces.
 pub(in crate::io) fn convex_meshes(
     t: &ConvexTable,
     rigid: bool,
     folder: &Path,
     notes: &Notes,
     table: &FieldPath,
-) -> Result<Meshes, Problem> {
-    let points = match (&t.points, &t.file) {
-        (Some(points), None) => vertices(points, &table.key("points"))?,
-        (None, Some(file)) => points_of(&folder.join(file), &table.key("file"))?,
+) -> Result<Vec<Meshes>, Problem> {
+    let pieces = match (&t.points, &t.file) {
+        (None, Some(file)) if t.pieces => {
+            let (file, field) = (folder.join(file), table.key("file"));
+            check_ending(&file, &field)?;
+            read_pieces(&file).map_err(|error| Problem::new(field, error))?
+        }
+        (_, None) if t.pieces => return Err(Problem::new(table.key("pieces"), "found true without a file")),
+        (Some(points), None) => vec![vertices(points, &table.key("points"))?],
+        (None, Some(file)) => vec![points_of(&folder.join(file), &table.key("file"))?],
         _ => {
             return Err(Problem::new(
                 table.clone(),
@@ -142,15 +148,12 @@ pub(in crate::io) fn convex_meshes(
         }
     };
     let scale = number(t.scale.unwrap_or(1.0), Range::Positive, &table.key("scale"))?;
-    let hull = SurfaceMesh::convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
-    from_surface(
-        hull.scaled(scale),
-        t.extent.as_ref(),
-        None,
-        rigid,
-        table,
-        &Place { file: None, notes, field: table },
-    )
+    let hull_of = |points: Vec<Vector3<f64>>| {
+        let hull = SurfaceMesh::convex_hull(&points).map_err(|error| Problem::new(table.clone(), error))?;
+        let place = Place { file: None, notes, field: table };
+        from_surface(hull.scaled(scale), t.extent.as_ref(), None, rigid, table, &place)
+    };
+    pieces.into_iter().map(hull_of).collect()
 }
 
 /// A mesh as a file holds it.

@@ -339,6 +339,10 @@ pub(in crate::io) struct TetrahedraTable {
 pub(in crate::io) struct ConvexTable {
     /// A mesh file, relative to the scene, whose vertices are the points, whatever its triangles are.
     pub file: Option<PathBuf>,
+    /// Whether each part of the file that shares no vertices with another has a hull of its own, as programs write that cut
+    /// meshes into convex pieces (CoACD, V-HACD). Each is a geometry of the body then.
+    #[serde(default)]
+    pub pieces: bool,
     /// The points.
     #[cfg_attr(test, schemars(extend("x-unit" = "m")))]
     pub points: Option<Vec<Exactly<f64, 3>>>,

@@ -94,22 +94,19 @@ fn solve_contacts(
     linear.bound();
     let found = find_contacts(model, data, linear.free(), Rim::Points);
     let is_curved = found.iter().any(|contact| contact.features.is_around_axis());
-    let efforts = if is_curved { &[Effort::Little, Effort::All][..] } else { &[Effort::All] };
-    let mut failure = Failure::Ray;
-    for (attempt, &effort) in efforts.iter().enumerate() {
-        match at_once(method, model, data, found.clone(), (linear, effort), None) {
-            Ok(solved) => return Ok(solved),
-            Err(why) => failure = why,
-        }
-        // A part of the way that is too far is halved, and not looked at harder.
-        if attempt == 0
-            && let Some(solved) = gradually(method, model, data, (linear, Effort::Little))
-        {
-            return Ok(solved);
-        }
-        linear.start(data);
+    let first = if is_curved { Effort::Little } else { Effort::All };
+    let failure = match at_once(method, model, data, found.clone(), (linear, first), None) {
+        Ok(solved) => return Ok(solved),
+        Err(why) => why,
+    };
+    if let Some(solved) = gradually(method, model, data, linear) {
+        return Ok(solved);
     }
-    Err(failure)
+    linear.start(data);
+    match first {
+        Effort::Little => at_once(method, model, data, found, (linear, Effort::All), None),
+        Effort::All => Err(failure),
+    }
 }
 
 /// The velocities of the last solution, or those without contact.
@@ -143,12 +140,12 @@ fn at_once(
 
 /// The solution at the end of a way of problems: with a growing part of the velocities without contact, from none, where
 /// nothing has moved, to all. What moves far beside the curvature of its surfaces, as an edge that passes another one, is too far
-/// from its solution at once.
+/// from its solution at once. A part of the way that is too far is halved, and not looked at harder.
 fn gradually(
     method: ComplementarityMethod,
     model: &Model,
     data: &StepData,
-    (linear, effort): (&mut LinearSolver, Effort),
+    linear: &mut LinearSolver,
 ) -> Option<Solved> {
     let mut last: Option<Solved> = None;
     let (mut done, mut part) = (0.0, FIRST_PART);
@@ -158,7 +155,7 @@ fn gradually(
         linear.start(&of_part);
         let near = velocities_near(&of_part, last.as_ref());
         let points = find_contacts(model, &of_part, &near, Rim::Points);
-        match at_once(method, model, &of_part, points, (linear, effort), last.as_ref()) {
+        match at_once(method, model, &of_part, points, (linear, Effort::Little), last.as_ref()) {
             Ok(solved) if next == 1.0 => return Some(solved),
             Ok(solved) => (done, part, last) = (next, 2.0 * part, Some(solved)),
             Err(_) => part *= 0.5,

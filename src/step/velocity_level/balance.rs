@@ -145,7 +145,7 @@ impl<T: Scalar> Balance<T> {
         for (patch, evaluated) in problem.patches.iter().zip(&newton.by_patch) {
             let pair = &model.pairs[patch.pair];
             let lambda = |roles: &Roles<T>| match kind {
-                ContactModel::Sap => {
+                ContactModel::Sap if !roles.are_rigid() => {
                     let at = PairInertia { model, state, moving, joints, factors };
                     pair_inverse_inertia(&at, pair, roles, link_rows)
                 }

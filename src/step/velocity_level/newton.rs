@@ -32,8 +32,8 @@ pub struct SolverTolerance {
     /// sum of the magnitudes of the terms that are balanced there: momenta, gravity, forces, and the
     /// loads of contacts, which cancel at rest. Each term is divided by the square root of the inertia
     /// that it acts on. The iteration also ends if the residual is below 10⁻⁷, an iteration no longer
-    /// halves it, and the velocities change by no more than 10⁻¹¹ of their magnitude: with very stiff
-    /// contact rounding allows no better. [`SolverStatistics::residual`] is the residual that is left.
+    /// halves it, and the velocities change by no more than 10⁻¹¹ of their magnitude, or below 10⁻⁴ if they
+    /// change by no more than 2·10⁻¹⁶ of it: with very stiff contact rounding allows no better. [`SolverStatistics::residual`] is the residual that is left.
     pub relative: f64,
     /// Most iterations.
     pub max_iterations: usize,
@@ -339,24 +339,21 @@ impl Newton {
         self.iterative.solve(&self.factor, weight, &mut self.step, accuracy, MOST_PRODUCTS)
     }
 
-    /// The last change of the velocities in parts of them, by their kinetic energy.
-    fn last_change(&self, weight: &[f64]) -> f64 {
+    /// Whether the last step changed the velocities by no more than this part of them, by their kinetic energy.
+    fn step_is_within(&self, weight: &[f64], part: f64) -> bool {
         let square = |v: &[f64]| v.iter().zip(weight).map(|(v, w)| (v / w).powi(2)).sum::<f64>();
-        (square(&self.step) / square(&self.velocity)).sqrt()
+        square(&self.step) <= part * part * square(&self.velocity)
     }
 
     /// Whether the last step was no change of the velocities.
     fn step_is_rounding(&self, weight: &[f64]) -> bool {
-        self.last_change(weight) <= SAME_VELOCITY
+        self.step_is_within(weight, SAME_VELOCITY)
     }
 
     /// Whether what is left of the balance is what rounding of the velocities makes of it.
     fn has_stagnated(&self, weight: &[f64], residual: f64) -> bool {
-        residual <= STIFF_STAGNATION
-            && match residual <= STAGNATION {
-                true => self.step_is_rounding(weight),
-                false => self.last_change(weight) <= f64::EPSILON,
-            }
+        let part = if residual <= STAGNATION { SAME_VELOCITY } else { f64::EPSILON };
+        residual <= STIFF_STAGNATION && self.step_is_within(weight, part)
     }
 
     /// Takes the longest of the halves of a step that decreases the violation of the balance.
