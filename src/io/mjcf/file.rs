@@ -103,6 +103,10 @@ impl<'a> File<'a> {
                 ignored.add(format!("the fluid of `{name}`"), "the world");
             }
         }
+        let flags = self.root.all("option").flat_map(|option| option.all("flag"));
+        if flags.filter_map(|flag| flag.attribute("gravity")).any(|gravity| gravity == "disable") {
+            ignored.add("that gravity is disabled", "the world");
+        }
         let gravity = options.numbers("gravity")?.unwrap_or([0.0, 0.0, -9.81]);
         if gravity != [0.0, 0.0, -9.81] {
             ignored.add("`gravity` (a scene has its own)", "the world");

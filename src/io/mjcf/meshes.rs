@@ -7,7 +7,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::file::File;
 use super::geoms::Geom;
 use super::wrong;
-use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::geometry::{MeshError, SurfaceMesh, VolumeMesh};
 use crate::io::file_error::FileError;
 use crate::spatial::{MassProperties, Quaternion, RigidTransform};
 
@@ -24,7 +24,7 @@ pub(super) struct Mesh {
 /// How a mesh encloses its volume.
 #[derive(Clone, Copy, Debug)]
 enum Inertia {
-    /// The tetrahedra between its triangles and their centroid, all counted as positive.
+    /// All tetrahedra between its triangles and a point count as positive.
     Legacy,
     Exact,
     /// Its hull's.
@@ -105,7 +105,7 @@ pub(super) fn mass_properties(file: &File, geom: &Geom) -> Result<MassProperties
         Inertia::Convex => {
             SurfaceMesh::convex_hull(&surface.vertices).and_then(|hull| hull.mass_properties())
         }
-        Inertia::Legacy => around_centroid(surface).mass_properties(),
+        Inertia::Legacy => legacy(&surface),
         Inertia::Shell => {
             return Err(wrong("found inertia = \"shell\"; masses of surfaces are not read".to_owned()));
         }
@@ -113,8 +113,9 @@ pub(super) fn mass_properties(file: &File, geom: &Geom) -> Result<MassProperties
     Ok(own.map_err(|error| wrong(error.to_string()))?.seen_from(&mesh.x))
 }
 
-/// The tetrahedra between the triangles of a surface, which may be open, and their centroid; none is inverted.
-fn around_centroid(surface: SurfaceMesh) -> VolumeMesh {
+/// The mass properties of a surface, which may be open, at 1 kg/m³, as MuJoCo has them: the centre of mass is that of the
+/// tetrahedra between its triangles and their centroid, mass and inertia are those of the tetrahedra with that centre.
+fn legacy(surface: &SurfaceMesh) -> Result<MassProperties, MeshError> {
     let (mut sum, mut area) = (Vector3::zeros(), 0.0);
     for t in 0..surface.triangles.len() {
         let [a, b, c] = surface.corners(t);
@@ -122,14 +123,21 @@ fn around_centroid(surface: SurfaceMesh) -> VolumeMesh {
         sum += (a + b + c) * (twice / 3.0);
         area += twice;
     }
-    let SurfaceMesh { mut vertices, triangles } = surface;
-    let centroid = sum / area;
-    let apex = vertices.len() as u32;
-    vertices.push(centroid);
-    let outward = |[a, b, c]: [u32; 3]| {
-        let [p, q, r] = [a, b, c].map(|k| vertices[k as usize] - centroid);
-        if p.dot(&q.cross(&r)) >= 0.0 { [apex, a, b, c] } else { [apex, a, c, b] }
-    };
-    let tetrahedra = triangles.into_iter().map(outward).collect();
-    VolumeMesh { vertices, tetrahedra }
+    let centre = around(surface, &(sum / area)).mass_properties()?.center_of_mass;
+    let own = around(surface, &centre).mass_properties()?;
+    let away = own.center_of_mass - centre;
+    let steiner = Matrix3::identity() * away.dot(&away) - away * away.transpose();
+    Ok(MassProperties { center_of_mass: centre, inertia: own.inertia + steiner * own.mass, ..own })
+}
+
+/// The tetrahedra between the triangles of a surface and a point; none is inverted.
+fn around(surface: &SurfaceMesh, apex: &Vector3<f64>) -> VolumeMesh {
+    let mut vertices = surface.vertices.clone();
+    let last = vertices.len() as u32;
+    vertices.push(*apex);
+    let tetrahedra = (0..surface.triangles.len()).map(|t| {
+        let ([a, b, c], [p, q, r]) = (surface.triangles[t], surface.corners(t).map(|corner| corner - apex));
+        if p.dot(&q.cross(&r)) >= 0.0 { [last, a, b, c] } else { [last, a, c, b] }
+    });
+    VolumeMesh { tetrahedra: tetrahedra.collect(), vertices }
 }
