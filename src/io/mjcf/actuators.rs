@@ -65,7 +65,7 @@ pub(super) fn actuators(file: &File, tree: &mut Tree) -> Result<Vec<JointActuato
             Drive::Velocity { damping } => (Drive::Velocity { damping: damping * square }, 1.0 / gear),
             other => (other, gear),
         };
-        let mut name = element.attribute("name").unwrap_or(joint).to_owned();
+        let mut name = super::name(element).unwrap_or_else(|| joint.to_owned());
         while made.iter().any(|other| other.name == name) {
             name.push('_');
         }

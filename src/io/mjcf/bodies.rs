@@ -93,7 +93,7 @@ pub(super) fn tree(file: &File) -> Result<Tree, FileError> {
 fn add_names(element: &Element, names: &mut HashSet<String>) {
     let joints =
         element.children.iter().filter(|child| ["joint", "freejoint"].contains(&child.name.as_str()));
-    names.extend(joints.filter_map(|joint| joint.attribute("name")).map(str::to_owned));
+    names.extend(joints.filter_map(super::name));
     element.children.iter().for_each(|child| add_names(child, names));
 }
 
@@ -176,7 +176,7 @@ impl Tree {
         let own = Layers(vec![element]);
         let mut x_pf = *x * pose(&own, &file.compiler)?;
         let number = self.parts.len() + 1;
-        let name = element.attribute("name").map_or_else(|| format!("body {number}"), str::to_owned);
+        let name = super::name(element).unwrap_or_else(|| format!("body {number}"));
         let mut inside = Vec::new();
         contents(file, element, &RigidTransform::identity(), *childclass, &mut inside)?;
         let geoms = geoms(file, &inside)?;

@@ -1,5 +1,6 @@
 //! Joints that follow others, and links that do not touch.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::bodies::{Tree, WORLD};
@@ -91,8 +92,9 @@ pub(super) fn apart(file: &File, tree: &mut Tree) -> Result<Vec<[String; 2]>, Fi
     }
     let meet = |a: &[u32; 2], b: &[u32; 2]| (a[0] & b[1]) | (a[1] & b[0]) != 0;
     let links = &tree.masks;
-    let differ = links.iter().flat_map(|(_, masks)| masks).any(|mask| !meet(mask, mask));
-    let is_few = links.len() * links.len() / 2 <= MOST_PAIRS;
+    let kinds: BTreeSet<&[u32; 2]> = links.iter().flat_map(|(_, masks)| masks).collect();
+    let is_few = links.len().max(kinds.len()).pow(2) / 2 <= MOST_PAIRS;
+    let differ = !is_few || kinds.iter().any(|a| kinds.iter().any(|b| !meet(a, b)));
     let mut partly = Vec::new();
     for (i, (b, of_b)) in links.iter().enumerate().filter(|_| differ && is_few) {
         for (a, of_a) in &links[..i] {

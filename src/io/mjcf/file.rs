@@ -82,7 +82,7 @@ impl<'a> File<'a> {
         for asset in root.all("asset").flat_map(|assets| &assets.children) {
             let stem =
                 || Some(Path::new(asset.attribute("file")?).file_stem()?.to_string_lossy().into_owned());
-            let name = asset.attribute("name").map(str::to_owned).or_else(stem);
+            let name = super::name(asset).or_else(stem);
             if let Some(name) = name.filter(|_| asset.name == "mesh")
                 && meshes.insert(name.clone(), asset).is_some()
             {

@@ -129,7 +129,7 @@ impl<'a> Geom<'a> {
             static_friction: Some(friction),
             ..Proximity::default()
         };
-        let name = self.element().attribute("name").map(str::to_owned);
+        let name = super::name(self.element());
         let classes = self.classes.iter().map(|class| (*class).to_owned()).collect();
         Ok(LinkShape { name, classes, x_bg, geometry, proximity })
     }

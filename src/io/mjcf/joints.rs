@@ -39,7 +39,7 @@ pub(super) fn joint<'a>(
     ];
     let written = layers.word("type", &types)?.unwrap_or(types[0].1);
     let kind = if element.name == "freejoint" { JointKind::Free } else { written };
-    let name = element.attribute("name").map_or_else(|| tree.joint_name(body), str::to_owned);
+    let name = super::name(element).unwrap_or_else(|| tree.joint_name(body));
     let mut joint = JointDescription::new(name, kind, None, "", RigidTransform::identity());
 
     let is_angle = matches!(kind, JointKind::Revolute { .. } | JointKind::Ball);

@@ -95,6 +95,11 @@ fn connect_roots(tree: &mut Tree, options: &RobotOptions) {
     }
 }
 
+/// The name of an element; one that is empty is none.
+fn name(element: &xml::Element) -> Option<String> {
+    element.attribute("name").filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
 /// What is wrong with an element, with its file and line.
 fn wrong(element: &xml::Element, message: impl std::fmt::Display) -> FileError {
     let path = element.file.as_deref().unwrap_or(Path::new(""));
