@@ -37,6 +37,8 @@ pub(super) struct Tree {
     /// Links that collide, and the bits of their geoms: their own, and those of others that they meet.
     pub masks: Vec<(String, BTreeSet<[u32; 2]>)>,
     pub ignored: Ignored,
+    /// The names of bodies.
+    links: HashSet<String>,
     /// The names of joints, those of the file and those that are made here.
     names: HashSet<String>,
 }
@@ -177,6 +179,9 @@ impl Tree {
         let mut x_pf = *x * pose(&own, &file.compiler)?;
         let number = self.parts.len() + 1;
         let name = super::name(element).unwrap_or_else(|| format!("body {number}"));
+        if !self.links.insert(name.clone()) || name == WORLD {
+            return Err(wrong(element, format!("found a second body `{name}`; names are unique")));
+        }
         let mut inside = Vec::new();
         contents(file, element, &RigidTransform::identity(), *childclass, &mut inside)?;
         let geoms = geoms(file, &inside)?;

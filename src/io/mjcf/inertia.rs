@@ -41,6 +41,9 @@ pub(super) fn mass<'a>(
             MassProperties::composite(parts)
         }
     };
+    // The bounds are those of bodies without mass too.
+    let is_bounded = compiler.least_mass > 0.0 || compiler.least_inertia > 0.0;
+    let own = own.or_else(|| is_bounded.then(MassProperties::zero));
     Ok(own.map(|own| bounded(own, compiler)))
 }
 

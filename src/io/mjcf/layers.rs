@@ -32,13 +32,13 @@ impl<'a> Layers<'a> {
             let what = format!("`{}` has {attribute} =", element.name);
             let found = text.split_whitespace().map(|word| parse_number(&what, word));
             let found = found.collect::<Result<Vec<f64>, String>>().map_err(|e| wrong(element, e))?;
-            if !(least..=N).contains(&found.len()) {
-                let count = found.len();
-                let allowed = if least == N { N.to_string() } else { format!("{least} to {N}") };
-                return Err(wrong(
-                    element,
-                    format!("{what} {text:?}: expected {allowed} found {count} numbers"),
-                ));
+            let (count, allowed) =
+                (found.len(), if least == N { N.to_string() } else { format!("{least} to {N}") });
+            if !(least..=N).contains(&count) || found.iter().any(|number| number.is_nan()) {
+                let message = format!(
+                    "{what} {text:?}: expected numbers, {allowed}; found {count}, none of them may be NaN"
+                );
+                return Err(wrong(element, message));
             }
             numbers[..found.len()].copy_from_slice(&found);
         }

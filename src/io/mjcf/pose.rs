@@ -39,7 +39,9 @@ fn rotation(own: &Layers, compiler: &Compiler) -> Result<Option<Matrix3<f64>>, F
     let unit = |x: f64, y: f64, z: f64| Vector3::new(x, y, z).try_normalize(1e-14);
     if let Some([w, x, y, z]) = own.numbers("quat")? {
         let length = nalgebra::Vector4::new(w, x, y, z).norm();
-        return Ok((length > 1e-14).then(|| Quaternion::from_wxyz(w, x, y, z).to_matrix()));
+        return Ok(
+            (length > 1e-14 && length.is_finite()).then(|| Quaternion::from_wxyz(w, x, y, z).to_matrix())
+        );
     }
     if let Some([x, y, z, angle]) = own.numbers("axisangle")? {
         return Ok(unit(x, y, z).map(|axis| rotation_exponential(&(axis * compiler.angle(angle)))));

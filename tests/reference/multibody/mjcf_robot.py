@@ -96,4 +96,4 @@ out = {
     "notes": "inverse_dynamics_without_gravity = M vdot + C(q,v)v; gravity_generalized_force = tau_g with "
     "M vdot + C v = tau_g + tau",
 }
-(here / "mjcf_robot.json").write_text(json.dumps(out, indent=1) + "\n")
+(here / "mjcf_robot.json").write_text(json.dumps(out) + "\n")

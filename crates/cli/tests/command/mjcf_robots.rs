@@ -194,7 +194,7 @@ fn what_is_wrong_is_told_with_its_file_and_line() {
             "the class `none`, which is not there; there are main, pad",
         ),
         (body("<joint axis=\"0 0 0\"/>"), ":17:", "its axis is 0 0 0"),
-        (body("<joint axis=\"0 1\"/>"), ":17:", "expected 3 found 2 numbers"),
+        (body("<joint axis=\"0 1\"/>"), ":17:", "expected numbers, 3; found 2"),
         (body("<joint pos=\"0 1 x\"/>"), ":17:", "which is no number"),
         (body("<joint type=\"screw\"/>"), ":17:", "it must be one of hinge, slide, ball, free"),
         (body("<freejoint/><joint/>"), ":17:", "it must be the only joint"),
@@ -213,7 +213,8 @@ fn what_is_wrong_is_told_with_its_file_and_line() {
         (body("<geom fromto=\"0 0 0 1 0 0\"/>"), ":17:", "found fromto for a sphere"),
         (body("<geom size=\"1\" shellinertia=\"true\"/>"), ":17:", "masses of surfaces are not read"),
         (body("<joint/><geom size=\"0\"/>"), "", "its collision geometry"),
-        (with("name=\"arm\"", "name=\"ball\""), "", "ball"),
+        (body("<body name=\"arm\"/>"), ":17:", "found a second body `arm`"),
+        (body("<inertial pos=\"0 0 0\" mass=\"nan\"/>"), ":17:", "expected numbers, 1; found 1, none"),
         (body("<joint/>").replace("size=\"0.05\"", "size=\"0.05\" mass=\"0\""), "", "ball"),
     ];
     for (number, (content, line, part)) in cases.iter().enumerate() {
