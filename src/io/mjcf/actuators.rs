@@ -71,6 +71,11 @@ pub(super) fn actuators(file: &File, tree: &mut Tree) -> Result<Vec<JointActuato
         }
         made.push(JointActuator { name, joint: joint.to_owned(), drive, ratio, effort });
     }
+    // What a drive of the scene on a joint can do is what that of the file can.
+    for joint in &mut tree.joints {
+        let own = made.iter().filter(|actuator| actuator.joint == joint.name);
+        joint.limits.effort = own.map(|actuator| actuator.effort).fold(joint.limits.effort, f64::min);
+    }
     Ok(made)
 }
 

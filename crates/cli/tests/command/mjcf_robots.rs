@@ -65,7 +65,7 @@ fn joints_have_what_the_file_says() {
     let robot = parse(GOOD);
     let m = &robot.mechanism;
     let swing = &m.joints()[m.joint_index("swing").expect("a joint")];
-    assert_eq!((swing.limits.lower, swing.limits.upper, swing.limits.effort), (-1.0, 1.0, 9.0));
+    assert_eq!((swing.limits.lower, swing.limits.upper, swing.limits.effort), (-1.0, 1.0, 6.0));
     assert_eq!((swing.friction, swing.spring.stiffness, swing.spring.rest), (0.2, 5.0, 0.1));
     assert_eq!(m.joints()[m.joint_index("ball").expect("a joint")].kind, JointKind::Free);
     let frictions: Vec<_> = robot.collisions.iter().map(|shape| shape.proximity.dynamic_friction).collect();
