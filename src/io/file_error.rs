@@ -35,7 +35,7 @@ pub enum FileError {
     #[error("{}{}: is not a valid {format}: {message}", path.display(), At(*line))]
     Robot {
         path: PathBuf,
-        /// The format: URDF, SDF or SRDF.
+        /// The format: URDF, SDF, MJCF or SRDF.
         format: &'static str,
         /// The line, from 1, where it is known: that of the link or joint, or of what is in it.
         line: Option<usize>,

@@ -6,6 +6,7 @@ mod document;
 mod file_error;
 mod file_kind;
 mod fit;
+mod mjcf;
 mod motion;
 mod problem;
 pub mod reference;

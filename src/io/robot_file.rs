@@ -1,17 +1,18 @@
-//! Robots from files, by the ending of their names: SDF where it is `.sdf`, else URDF.
+//! Robots from files: MJCF by their element, SDF by the ending of their names, else URDF.
 
 use crate::input_file;
 use std::path::Path;
 
 use super::file_error::FileError;
 use super::robot::{Robot, RobotDescription, RobotOptions, RobotParts, invalid, xml};
-use super::{sdf, urdf};
+use super::{mjcf, sdf, urdf};
 
 /// How the one element of a file is read.
 type Read = fn(&xml::Element, &Path, &RobotOptions) -> Result<RobotParts, FileError>;
 
 impl Robot {
-    /// Reads a robot from a URDF file, or from an SDF file if its name ends in `.sdf`.
+    /// Reads a robot from a URDF file, from an SDF file if its name ends in `.sdf`, or from an MJCF file, whose element is
+    /// `mujoco`.
     ///
     /// Joints come in depth-first order, children of one link in the order of the file. Meshes of
     /// collision geometry may be absent, which is a warning. Of `transmission` the inertia of rotors is read, of `gazebo`
@@ -24,8 +25,8 @@ impl Robot {
         RobotDescription::load(path, options)?.robot(path)
     }
 
-    /// Reads the text of such a file; `path` is its name, whose ending tells the format, in messages, and the place
-    /// from which relative names of meshes start.
+    /// Reads the text of such a file; `path` is its name, whose ending tells SDF, in messages, and the place
+    /// from which relative names of other files start.
     ///
     /// # Errors
     /// As [`Robot::load`].
@@ -55,6 +56,9 @@ impl RobotDescription {
             if is_sdf { (sdf::FORMAT, sdf::read) } else { (urdf::FORMAT, urdf::read) };
         let root = xml::parse(text.trim_start_matches('\u{feff}'));
         let root = root.map_err(|problem| invalid(path, format, problem))?;
+        if root.name == mjcf::ROOT {
+            return mjcf::read(&root, path, options)?.describe(path, options);
+        }
         if let Some((line, found)) = left_to_xacro(&root) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let message = format!(

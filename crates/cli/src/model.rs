@@ -21,7 +21,7 @@ const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
 /// Arguments of `isobar model`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArguments {
-    /// Robot, URDF or SDF (.sdf), its root link fixed at the world's origin; or a scene, TOML or JSON (`-` for standard
+    /// Robot, URDF, SDF (.sdf) or MJCF, its root link fixed at the world's origin; or a scene, TOML or JSON (`-` for standard
     /// input), with joints
     #[arg(value_name = "ROBOT")]
     file: PathBuf,

@@ -18,6 +18,8 @@ pub struct CollisionShape {
     pub body: String,
     /// Name of the geometry, if it has one.
     pub name: Option<String>,
+    /// The classes that an MJCF file has it in, innermost first.
+    pub classes: Vec<String>,
     /// Pose of the geometry's frame G in the body's frame.
     pub x_bg: RigidTransform,
     /// The geometry.
@@ -87,6 +89,7 @@ pub(in crate::io) enum Geometry {
 #[derive(Debug)]
 pub(in crate::io) struct LinkShape {
     pub name: Option<String>,
+    pub classes: Vec<String>,
     /// Pose of the geometry's frame G in the link's frame.
     pub x_bg: RigidTransform,
     pub geometry: Geometry,
@@ -173,15 +176,16 @@ pub(super) fn collisions(
     let mut shapes = Vec::new();
     for LinkShapes { link, collisions, .. } in links {
         let wrong = |message: &str| error::element(search.file, format!("link `{link}`"), message.to_owned());
-        for LinkShape { name, x_bg, geometry, proximity } in collisions {
+        for LinkShape { name, classes, x_bg, geometry, proximity } in collisions {
             if !x_bg.rotation.iter().chain(&x_bg.translation).all(|x| x.is_finite()) {
                 return Err(wrong("the origin of its collision geometry must be finite"));
             }
             let geometry = search
                 .geometry(geometry)
                 .map_err(|message| wrong(&format!("its collision geometry: {message}")))?;
-            let (body, name) = (link.clone(), name.clone());
-            shapes.push(CollisionShape { body, name, x_bg: *x_bg, geometry, proximity: *proximity });
+            let (body, name, classes) = (link.clone(), name.clone(), classes.clone());
+            let (x_bg, proximity) = (*x_bg, *proximity);
+            shapes.push(CollisionShape { body, name, classes, x_bg, geometry, proximity });
         }
     }
     Ok(shapes)

@@ -3,7 +3,23 @@
 use std::path::Path;
 
 use super::MimicJoints;
+use crate::multibody::Drive;
 use crate::multibody::tree::{JointDescription, Mimic};
+
+/// An actuator of a joint, as the file of a robot has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointActuator {
+    /// Its name.
+    pub name: String,
+    /// The joint.
+    pub joint: String,
+    /// How the command becomes a force.
+    pub drive: Drive,
+    /// The factor on the command.
+    pub ratio: f64,
+    /// Largest force on the joint, N m or N; ∞ without a limit.
+    pub effort: f64,
+}
 
 /// Gives a joint its Coulomb friction, or says that it is not simulated.
 pub(in crate::io) fn set_friction(joint: &mut JointDescription, friction: f64, warnings: &mut Vec<String>) {

@@ -1,4 +1,4 @@
-//! Robots as their files describe them, whatever the format: URDF and SDF are read into what is here.
+//! Robots as their files describe them, whatever the format: URDF, SDF and MJCF are read into what is here.
 
 mod collision;
 mod drake;
@@ -20,6 +20,7 @@ pub use drake::{Compliance, Proximity};
 pub(in crate::io) use drake::{filtered_pairs, proximity, reflected_inertia};
 pub use error::MissingMesh;
 pub(in crate::io) use error::{element, invalid};
+pub use joints::JointActuator;
 pub(in crate::io) use joints::{set_friction, set_mimic};
 pub(crate) use srdf::disabled_collisions;
 pub(crate) use visual::DRAWN_FORMATS;
@@ -92,6 +93,12 @@ pub struct RobotDescription {
     pub apart: Vec<[usize; 2]>,
     /// Whether gravity acts on none of its links.
     pub weightless: bool,
+    /// Coordinates of joints where the file has them start, by the joints' names; 0 of all others.
+    pub initial: Vec<(String, Vec<f64>)>,
+    /// The actuators of its joints.
+    pub actuators: Vec<JointActuator>,
+    /// The files that were read beside its own, but for meshes.
+    pub files: Vec<PathBuf>,
     /// What was read otherwise than it may be meant, or not at all.
     pub warnings: Vec<String>,
 }
@@ -124,6 +131,9 @@ pub(super) struct RobotParts {
     pub weightless: Vec<String>,
     /// Links that do not touch each other.
     pub apart: Vec<[String; 2]>,
+    pub initial: Vec<(String, Vec<f64>)>,
+    pub actuators: Vec<JointActuator>,
+    pub files: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
 
@@ -148,6 +158,7 @@ impl RobotParts {
         }
         let mut joints: Vec<_> = self.base_joint(options).into_iter().collect();
         let Self { name, bodies, joints: own, shapes, mut warnings, weightless, apart: by_name, .. } = self;
+        let Self { initial, actuators, files, .. } = self;
         for mut joint in own {
             match options.base {
                 RobotBase::Fixed { x_wb } if joint.parent.is_none() => joint.x_pf = x_wb * joint.x_pf,
@@ -174,7 +185,19 @@ impl RobotParts {
             apart.push([a, b]);
         }
         let weightless = is_weightless(&weightless, &bodies, &joints, &mut warnings);
-        Ok(RobotDescription { name, bodies, joints, collisions, visuals, apart, weightless, warnings })
+        Ok(RobotDescription {
+            name,
+            bodies,
+            joints,
+            collisions,
+            visuals,
+            apart,
+            weightless,
+            initial,
+            actuators,
+            files,
+            warnings,
+        })
     }
 
     /// The joint that connects the first link that no joint has as its child with the world. Without

@@ -1,6 +1,8 @@
 //! The elements of an XML text with their lines, in one pass.
 
 use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
@@ -23,6 +25,8 @@ pub(in crate::io) struct Element {
     pub text: String,
     /// The line where it starts, from 1.
     pub line: usize,
+    /// Its file, where a robot has several.
+    pub file: Option<Arc<Path>>,
 }
 
 impl Element {
@@ -64,7 +68,13 @@ impl Element {
             attributes.push((name, value.replace(char::is_control, " ")));
         }
         let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
-        Ok(Self { name, attributes, children: Vec::new(), text: String::new(), line })
+        Ok(Self { name, attributes, line, ..Self::default() })
+    }
+
+    /// The element without what is in it.
+    pub fn bare(&self) -> Self {
+        let (name, attributes) = (self.name.clone(), self.attributes.clone());
+        Self { name, attributes, line: self.line, ..Self::default() }
     }
 }
 

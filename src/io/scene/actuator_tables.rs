@@ -4,6 +4,7 @@ use nalgebra::Vector3;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{Problem, check_name};
+use crate::io::robot::JointActuator;
 use crate::io::scene::actuator_schema::{
     ActuatorTable, CommandTable, DriveTable, DrivenJointTable, KnotsTable, RobotDriveTable,
 };
@@ -23,6 +24,8 @@ pub(in crate::io) struct DrivenRobot<'t> {
     pub joints: Vec<String>,
     /// Whether gravity does not act on it.
     pub weightless: bool,
+    /// The actuators of its file.
+    pub actuators: Vec<JointActuator>,
 }
 
 /// The actuators of a scene and their commands: those of the file in its order, then those of robots with a drive
@@ -66,8 +69,10 @@ fn add_drives(
     let in_file = |joint: &str| joint.strip_prefix(table.prefix.as_str()).unwrap_or(joint).to_owned();
     let Some(drive) = table.drive else {
         return match table.commands.keys().next() {
-            None => Ok(()),
-            Some(_) => Err(Problem::new(field.key("commands"), "found without `drive`, which they are for")),
+            Some(_) if robot.actuators.is_empty() => {
+                Err(Problem::new(field.key("commands"), "found without `drive`, which they are for"))
+            }
+            _ => add_own(robot, mechanism, start, made, commands),
         };
     };
     let mut driven = Vec::new();
@@ -122,6 +127,47 @@ fn add_drives(
         Some(name) => {
             let known = if driven.is_empty() { "none".to_owned() } else { driven.join(", ") };
             let message = format!("is no joint that `drive` drives; there are {known}");
+            Err(Problem::new(field.key("commands").key(name), message))
+        }
+    }
+}
+
+/// Adds the actuators of a robot's file, but for those of joints that tables of actuators drive.
+fn add_own(
+    robot: &DrivenRobot,
+    mechanism: &Mechanism,
+    start: &JointState,
+    made: &mut Vec<Actuator>,
+    commands: &mut Vec<Command>,
+) -> Result<(), Problem> {
+    let DrivenRobot { table, field, .. } = robot;
+    let (urdf, of_tables) = (field.key("urdf"), made.len());
+    for JointActuator { name, joint, drive, ratio, effort } in &robot.actuators {
+        let own = Actuator::new(name, mechanism, &[(joint, 0, *ratio)], *drive, *effort)
+            .map_err(|error| Problem::new(urdf.clone(), error))?;
+        let at = own.coordinates()[0];
+        if made[..of_tables].iter().flat_map(Actuator::coordinates).any(|other| other.v == at.v) {
+            continue;
+        }
+        if made.iter().any(|other| other.name == *name) {
+            let message = format!("has an actuator `{name}`; there is one of that name already");
+            return Err(Problem::new(urdf, message));
+        }
+        made.push(own);
+        let rest = if let Drive::Position { .. } = drive { start.q[at.q] / ratio } else { 0.0 };
+        let in_file = name.strip_prefix(table.prefix.as_str()).unwrap_or(name);
+        let given = table.commands.get(in_file);
+        let field = field.key("commands").key(in_file);
+        commands.push(given_command(given.unwrap_or(&CommandTable::Constant(rest)), &field)?);
+    }
+    let names: Vec<&str> = made[of_tables..]
+        .iter()
+        .map(|a| a.name.strip_prefix(table.prefix.as_str()).unwrap_or(&a.name))
+        .collect();
+    match table.commands.keys().find(|name| !names.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("is no actuator of the robot's file; there are {}", names.join(", "));
             Err(Problem::new(field.key("commands").key(name), message))
         }
     }

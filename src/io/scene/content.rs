@@ -99,7 +99,9 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     for (i, (robot, t)) in robots.iter().zip(&table.robots).enumerate() {
         let joints = robot.joints.iter().map(|joint| joint.name.clone()).collect();
         let weightless = robot.weightless || t.gravity_compensation;
-        driven.push(DrivenRobot { table: t, field: root.key("robots").index(i), joints, weightless });
+        let actuators = robot.actuators.clone();
+        let field = root.key("robots").index(i);
+        driven.push(DrivenRobot { table: t, field, joints, weightless, actuators });
     }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;

@@ -158,7 +158,7 @@ pub(in crate::io) enum BaseTable {
     Free,
 }
 
-/// A robot from a URDF or SDF file, `[[robots]]`: its links are bodies, its joints are joints. Joints that mimic others
+/// A robot from a URDF, SDF or MJCF file, `[[robots]]`: its links are bodies, its joints are joints. Joints that mimic others
 /// follow them; the ranges of these joints are not enforced. Loops are refused.
 ///
 /// An SDF file has one model, of links and of joints that are fixed, revolute, continuous, prismatic or ball, with poses
@@ -169,11 +169,20 @@ pub(in crate::io) enum BaseTable {
 /// (modulus, dissipation, relaxation time, friction), which is called as the link, and the resolution; what the
 /// scene says of a link is instead of that. Drake's collision filter groups, rotor inertias, gear ratios and convex
 /// meshes are read too.
+///
+/// An MJCF file, MuJoCo's, has bodies with joints, frames, defaults, includes, masses from geoms or `inertial`, and meshes,
+/// whose hulls collide. Its coordinates are those of the file, `ref` included, and its free joints start where the file
+/// has their bodies. Its actuators are read: `motor`, `position`, `velocity`, and `general` with such a law, with the
+/// square of their gear in the gains; the command of a servo is the position or velocity of the joint, times the gear.
+/// Tendons, flexes, plugins, muscles, equalities but those of two joints in proportion, height fields and `attach` are
+/// refused. `solref` and `solimp` have no part in a material, which `materials` gives by the names of geoms, links or
+/// classes. `<contact>` pairs, fluids and the file's gravity are told and not read.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::io) struct RobotTable {
-    /// The file, relative to the scene: an SDF file if its name ends in `.sdf`, else a URDF file.
+    /// The file, relative to the scene: an MJCF file if its element is `mujoco`, an SDF file if its name ends in `.sdf`,
+    /// else a URDF file.
     pub urdf: PathBuf,
     /// Folders that are ROS packages or hold them, for `package://` names of meshes; relative to
     /// the scene.
@@ -189,7 +198,7 @@ pub(in crate::io) struct RobotTable {
     /// allowed with a free base.
     #[cfg_attr(test, schemars(extend("x-default" = "the world")))]
     pub parent: Option<String>,
-    /// Position of the base in its parent's frame: of the root link, or of the model's frame of an SDF file.
+    /// Position of the base in its parent's frame: of the root link, or of the frame of an SDF or MJCF file.
     #[cfg_attr(test, schemars(extend("x-unit" = "m", "default" = [0, 0, 0])))]
     pub translation: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a unit quaternion w, x, y, z.
@@ -199,8 +208,8 @@ pub(in crate::io) struct RobotTable {
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
-    /// Initial coordinates of joints, by their names in its file. Those of all other joints are 0, but for
-    /// joints that mimic others.
+    /// Initial coordinates of joints, by their names in its file. Those of all other joints are 0, or where an MJCF file
+    /// has them start, but for joints that mimic others.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     #[cfg_attr(test, schemars(extend("x-unit" = "rad or m")))]
     pub positions: BTreeMap<String, Coordinates>,
@@ -212,8 +221,9 @@ pub(in crate::io) struct RobotTable {
     /// there than their drives' effort, and nothing moves.
     #[cfg_attr(test, schemars(extend("x-unit" = "N m or N", "x-default" = "that of the file")))]
     pub joint_friction: Option<f64>,
-    /// The material of each link that can touch other bodies, by the link's name in its file: the
-    /// name of a material, `rigid`, or `none` for a link that touches nothing. Without it, that of its file.
+    /// The material of each link that can touch other bodies, by the name in its file of a geometry, the link or a class of
+    /// an MJCF file, of which the first counts: the name of a material, `rigid`, or `none` for what touches nothing.
+    /// Without it, that of its file.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub materials: BTreeMap<String, String>,
     /// What links collide with where their file has a mesh: `mesh`, or `convex`, which is the convex hull of its
@@ -231,16 +241,17 @@ pub(in crate::io) struct RobotTable {
     #[cfg_attr(test, schemars(extend("x-default" = "none")))]
     pub srdf: Option<PathBuf>,
     /// A drive on every joint with one coordinate that follows no other and that no table of `actuators` drives:
-    /// an actuator each, with the name of the joint and, but for `computed_torque`, its effort in the file.
-    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
+    /// an actuator each, with the name of the joint and, but for `computed_torque`, its effort in the file. It is
+    /// instead of the actuators of an MJCF file.
+    #[cfg_attr(test, schemars(extend("x-default" = "those of an MJCF file, else none")))]
     pub drive: Option<RobotDriveTable>,
     /// Whether the robot's drives carry its weight, as controllers of arms do: gravity does not act on its links, and
     /// the force that this takes is not counted in limits of effort. What it holds has its weight. Not allowed
     /// with a free base. Drives of computed torque do so by themselves.
     #[serde(default)]
     pub gravity_compensation: bool,
-    /// Commands of these drives, by the joints' names in the file. Those of all other joints are, of position
-    /// drives and of computed torque, where the joint starts, and else 0.
+    /// Commands of these drives, by the joints' names in the file, or of the file's actuators, by their own. Those of all
+    /// others are, of position drives and of computed torque, where the joint starts, and else 0.
     #[serde(default, deserialize_with = "map_without_duplicates")]
     pub commands: BTreeMap<String, CommandTable>,
     /// Whether joints that mimic others are read as independent joints, which then need drives of their

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
 use crate::io::robot::{
-    CollisionShape, Compliance, LinkGeometry, MimicJoints, RobotBase, RobotDescription, RobotOptions,
-    disabled_collisions,
+    CollisionShape, Compliance, JointActuator, LinkGeometry, MimicJoints, RobotBase, RobotDescription,
+    RobotOptions, disabled_collisions,
 };
 use crate::io::scene::actuator_schema::RobotDriveTable;
 use crate::io::scene::body_tables::{PoseFields, Range, material, number};
@@ -41,6 +41,8 @@ pub(in crate::io) struct SceneRobot {
     pub weightless: bool,
     /// Where its joints start.
     pub initial: Vec<InitialCoordinates>,
+    /// The actuators of its file.
+    pub actuators: Vec<JointActuator>,
     /// What is drawn of its links.
     pub visuals: RobotVisuals,
     /// What is allowed but hardly meant.
@@ -87,6 +89,7 @@ pub(in crate::io) fn robot(
     let field = table.key("urdf");
     let mut robot =
         RobotDescription::load(&path, &options).map_err(|error| Problem::new(field.clone(), error))?;
+    context.files.borrow_mut().append(&mut robot.files);
     // Alone first, so that messages name its file.
     let mut missing = None;
     if let Err(error) = robot.clone().robot(&path) {
@@ -118,6 +121,14 @@ pub(in crate::io) fn robot(
             None => initial.push(InitialCoordinates { joint: base.name.clone(), q, v: None }),
         }
     }
+    for (joint, start) in std::mem::take(&mut robot.initial) {
+        let follows = robot.joints.iter().any(|other| other.name == joint && other.mimic.is_some());
+        match initial.iter_mut().find(|given| given.joint == joint) {
+            _ if follows => {}
+            Some(given) => given.q = given.q.take().or(Some(start)),
+            None => initial.push(InitialCoordinates { joint, q: Some(start), v: None }),
+        }
+    }
     let mut warnings: Vec<Problem> =
         robot.warnings.iter().map(|warning| Problem::new(field.clone(), warning)).collect();
     warnings.extend(locked_joints(t, &robot, table));
@@ -142,9 +153,24 @@ pub(in crate::io) fn robot(
     }
     initial.iter_mut().for_each(|i| prefixed(&mut i.joint));
     robot.visuals.iter_mut().for_each(|visual| prefixed(&mut visual.body));
-    let RobotDescription { name, bodies, joints, visuals, weightless, .. } = robot;
+    for actuator in &mut robot.actuators {
+        prefixed(&mut actuator.name);
+        prefixed(&mut actuator.joint);
+    }
+    let RobotDescription { name, bodies, joints, visuals, weightless, actuators, .. } = robot;
     let visuals = RobotVisuals { robot: name, visuals };
-    Ok(SceneRobot { bodies, joints, geometries, apart, weightless, initial, visuals, warnings, missing })
+    Ok(SceneRobot {
+        bodies,
+        joints,
+        geometries,
+        apart,
+        weightless,
+        initial,
+        actuators,
+        visuals,
+        warnings,
+        missing,
+    })
 }
 
 /// The initial coordinates by the joints' names in the robot's file.
@@ -208,9 +234,10 @@ fn geometries(
     let mut silent = Vec::new();
     for shape in &robot.collisions {
         let Some(body) = robot.bodies.iter().position(|b| b.name == shape.body) else { continue };
-        let (material, field) = match named.get(shape.body.as_str()) {
-            Some(None) => continue,
-            Some(Some(material)) => (*material, table.key("materials").key(&shape.body)),
+        let names = names_of(shape, robot);
+        let (material, field) = match names.iter().find_map(|name| Some((name, named.get(name)?))) {
+            Some((_, None)) => continue,
+            Some((name, Some(material))) => (*material, table.key("materials").key(name)),
             None => match file_material(&t.prefix, shape, context, &table.key("urdf"))? {
                 Some(material) => (material, table.key("urdf")),
                 None => {
@@ -232,12 +259,26 @@ fn geometries(
     silent.dedup();
     if !silent.is_empty() {
         let message = format!(
-            "links that have collision geometry but no material touch nothing: {}; `materials` names those that do",
-            list(&silent)
+            "links that have collision geometry but no material touch nothing: {}; `materials` names those that do{}",
+            list(&silent),
+            if robot.collisions.iter().any(|shape| shape.classes.is_empty()) {
+                ""
+            } else {
+                ", by link, geom or class"
+            }
         );
         warnings.push(Problem::new(table.key("materials"), message));
     }
     Ok(geometries)
+}
+
+/// The names by which `materials` can name a geometry, the most special first: its own, that of its link, and those of
+/// its classes. The name of a link is that of no geometry of another.
+fn names_of<'r>(shape: &'r CollisionShape, robot: &RobotDescription) -> Vec<&'r str> {
+    let is_link = |name: &&str| robot.bodies.iter().any(|body| body.name == *name);
+    let own = shape.name.as_deref().filter(|name| !is_link(name));
+    let classes = shape.classes.iter().map(String::as_str).filter(|name| !is_link(name));
+    own.into_iter().chain([shape.body.as_str()]).chain(classes).collect()
 }
 
 /// What a geometry of a link is in contact, with the index of its material.
@@ -247,7 +288,7 @@ enum ContactMaterial {
     Compliant(Option<usize>),
 }
 
-/// The materials that the scene gives links; none for those that touch nothing.
+/// The materials that the scene gives links, geometries or classes; none for those that touch nothing.
 fn named_materials<'t>(
     t: &'t RobotTable,
     robot: &RobotDescription,
@@ -268,7 +309,10 @@ fn named_materials<'t>(
     let mut named = BTreeMap::new();
     for (link, material) in &t.materials {
         let field = table.key("materials").key(link);
-        check_link(link, &field)?;
+        let is_named = robot.collisions.iter().any(|shape| names_of(shape, robot).contains(&link.as_str()));
+        if !is_named {
+            check_link(link, &field)?;
+        }
         let found = if material == RIGID {
             Some(ContactMaterial::Rigid(None))
         } else if material == NONE {
@@ -278,7 +322,7 @@ fn named_materials<'t>(
             check_compliant(index, context, &field)?;
             Some(ContactMaterial::Compliant(Some(index)))
         };
-        if !robot.collisions.iter().any(|c| c.body == *link) {
+        if !is_named {
             let mut known: Vec<&str> = robot.collisions.iter().map(|c| c.body.as_str()).collect();
             known.dedup();
             let message = format!("the link has no collision geometry; those that have are {}", list(&known));

@@ -52,7 +52,7 @@ pub(in crate::io) struct SceneTable {
     /// The bodies.
     #[serde(default)]
     pub bodies: Vec<BodyTable>,
-    /// Robots from URDF and SDF files.
+    /// Robots from URDF, SDF and MJCF files.
     #[serde(default)]
     pub robots: Vec<RobotTable>,
     /// Drives of joints, each with its command.

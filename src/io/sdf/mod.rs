@@ -87,6 +87,9 @@ fn parts(model: &Model, path: &Path, options: &RobotOptions) -> Result<RobotPart
         is_static: model.is_static,
         weightless: model.links.iter().filter(|link| !link.gravity).map(|link| link.name.clone()).collect(),
         apart: model.apart.clone(),
+        initial: Vec::new(),
+        actuators: Vec::new(),
+        files: Vec::new(),
         warnings,
     })
 }
@@ -110,6 +113,7 @@ fn shapes(link: &Link, frames: &Frames) -> Result<LinkShapes, Problem> {
     let on_link = |shape: &shapes::Shape| {
         Ok(LinkShape {
             name: shape.name.clone(),
+            classes: Vec::new(),
             x_bg: frames.pose_on(&link.name, &shape.pose)?,
             geometry: shape.geometry.clone(),
             proximity: shape.proximity,

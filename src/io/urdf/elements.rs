@@ -121,13 +121,7 @@ fn is_ignored(element: &Element) -> bool {
 /// Reads the element of a robot. What is wrong comes with the line of its link or joint.
 pub(super) fn robot(root: &Element) -> Result<Robot, Problem> {
     if root.name != "robot" {
-        let hint = match root.name.as_str() {
-            "mujoco" => {
-                "; MJCF is not read, and the guide's chapter `coming-from.md` has its words in those of a scene"
-            }
-            _ => "",
-        };
-        return Err((Some(root.line), format!("its element is `{}`; it must be `robot`{hint}", root.name)));
+        return Err((Some(root.line), format!("its element is `{}`; it must be `robot`", root.name)));
     }
     let version = root.attribute("version").and_then(version).unwrap_or((1, 0));
     fn read<'a, T>(
@@ -210,6 +204,7 @@ fn inertial(element: &Element, version: Version) -> Result<Inertial, String> {
 fn shape(element: &Element, version: Version) -> Result<LinkShape, String> {
     Ok(LinkShape {
         name: element.attribute("name").map(str::to_owned),
+        classes: Vec::new(),
         x_bg: origin(element, version)?.pose(),
         geometry: geometry(required_child(element, "geometry")?)?,
         proximity: proximity(element)?,

@@ -57,6 +57,9 @@ pub(super) fn read(
         is_static: false,
         weightless: urdf.weightless,
         apart: urdf.apart,
+        initial: Vec::new(),
+        actuators: Vec::new(),
+        files: Vec::new(),
         warnings,
     })
 }

@@ -520,7 +520,7 @@ fn what_people_write_first_is_told_what_to_write_instead() {
         said(&["check", &alone])
     );
     let robot = folder.file("scene.xml", "<mujoco/>").display().to_string();
-    assert!(said(&["check", &robot]).contains("MJCF is not read"), "{}", said(&["check", &robot]));
+    assert!(said(&["check", &robot]).contains("mujoco: it has no body"), "{}", said(&["check", &robot]));
     let good = folder.file("good.toml", GOOD).display().to_string();
     let early = said(&["simulate", &good, "--until", "-1"]);
     assert!(early.contains("--until: found -1; it must be at least 0"), "{early}");

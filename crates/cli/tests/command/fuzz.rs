@@ -212,6 +212,16 @@ const SDF: &str = "<sdf version=\"1.9\"><model name=\"m\">\n<link name=\"a\"><gr
                    <drake:member>a</drake:member>\n<drake:ignored_collision_filter_group>g\
                    </drake:ignored_collision_filter_group></drake:collision_filter_group></model></sdf>\n";
 
+/// A robot with what MuJoCo's files have.
+const MJCF: &str = "<mujoco>\n<compiler eulerseq=\"zyx\" boundinertia=\"1e-9\"/>\n<default><joint damping=\"1\"/>\n<default class=\"c\">\
+                    <geom type=\"capsule\" size=\"0.1 0.2\"/></default></default>\n<worldbody><geom type=\"plane\"/>\n<body name=\"a\" \
+                    childclass=\"c\" euler=\"1 2 3\"><joint name=\"j\" range=\"-1 1\" ref=\"0.5\"/>\n<joint name=\"k\" type=\"slide\"/>\n<geom \
+                    fromto=\"0 0 0 1 0 0\" contype=\"2\"/>\n<frame axisangle=\"0 0 1 90\"><body zaxis=\"0 1 0\"><joint type=\"ball\"/>\n<geom/>\
+                    <inertial pos=\"0 0 0\" mass=\"1\" fullinertia=\"1 1 1 0 0 0\"/></body></frame></body>\n<body><freejoint/><geom \
+                    type=\"box\" size=\"1 1 1\" xyaxes=\"1 0 0 0 1 0\"/></body></worldbody>\n<contact><exclude body1=\"a\" \
+                    body2=\"world\"/></contact>\n<equality><joint joint1=\"j\" joint2=\"k\" polycoef=\"0.1 2\"/></equality>\n<actuator>\
+                    <general joint=\"k\" biastype=\"affine\" biasprm=\"0 -1 -2\" forcerange=\"-1 1\"/></actuator></mujoco>\n";
+
 /// The trajectory that a scene's command writes.
 fn trajectory() -> Vec<u8> {
     let mut text = String::from("t_s");
@@ -285,6 +295,7 @@ fn originals() -> Vec<Original> {
     made("c.vtk", vtk, volume, 60);
     made("b.msh", msh, volume, 60);
     made("m.sdf", SDF.into(), robot, 20);
+    made("m.xml", MJCF.into(), robot, 20);
     made("trajectory.csv", trajectory(), |p| told(TrajectoryTable::read(p)), 60);
     made("parameters.json", br#"{"materials.foam.friction": 0.5, "b": 1e5}"#.to_vec(), parameters, 60);
     all

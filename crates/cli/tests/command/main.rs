@@ -38,6 +38,7 @@ mod jointed_files;
 mod loaded;
 mod mesh_command;
 mod mesh_scenes;
+mod mjcf_robots;
 mod motion_warnings;
 mod mutation;
 mod optimize_command;

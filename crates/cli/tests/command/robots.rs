@@ -73,7 +73,7 @@ fn small_arm() -> PathBuf {
 
 #[test]
 fn a_small_arm_agrees_with_drake() {
-    agrees_with_drake(&small_arm(), "small_arm.json");
+    agrees_with(&small_arm(), "small_arm.json");
 }
 
 #[test]
@@ -81,12 +81,13 @@ fn a_small_arm_agrees_with_drake() {
 fn arms_agree_with_drake() {
     let folder = Folder::new("arms");
     for (urdf, name) in ARMS {
-        agrees_with_drake(&without_transmissions(urdf, &folder), name);
+        agrees_with(&without_transmissions(urdf, &folder), name);
     }
 }
 
-fn agrees_with_drake(urdf: &Path, name: &str) {
-    let robot = Robot::load(urdf, &RobotOptions::default()).expect("a robot");
+/// The masses, forces and poses of a robot are those of a reference.
+pub(crate) fn agrees_with(file: &Path, name: &str) {
+    let robot = Robot::load(file, &RobotOptions::default()).expect("a robot");
     let m = &robot.mechanism;
     let n = m.velocity_dimension();
     let reference = reference(name);
