@@ -1,0 +1,35 @@
+//! The experiments in the order of the index.
+
+mod bolt_map;
+mod compliance;
+mod cone;
+mod continuity;
+mod hertz;
+mod huang;
+mod layer;
+mod spin_and_roll;
+mod tippe_top;
+
+use crate::page::{Failure, Page, Run};
+
+/// An experiment of the gallery.
+pub struct Experiment {
+    pub name: &'static str,
+    pub run: fn(Run) -> Result<Page, Failure>,
+}
+
+const fn experiment(name: &'static str, run: fn(Run) -> Result<Page, Failure>) -> Experiment {
+    Experiment { name, run }
+}
+
+pub const EXPERIMENTS: [Experiment; 9] = [
+    experiment("compliance", compliance::run),
+    experiment("layer", layer::run),
+    experiment("continuity", continuity::run),
+    experiment("huang", huang::run),
+    experiment("bolt_map", bolt_map::run),
+    experiment("hertz", hertz::run),
+    experiment("spin_and_roll", spin_and_roll::run),
+    experiment("cone", cone::run),
+    experiment("tippe_top", tippe_top::run),
+];
