@@ -6,8 +6,10 @@ mod cone;
 mod continuity;
 mod hertz;
 mod huang;
+mod laplace;
 mod layer;
 mod spin_and_roll;
+mod thin_box;
 mod tippe_top;
 
 use crate::page::{Failure, Page, Run};
@@ -22,10 +24,12 @@ const fn experiment(name: &'static str, run: fn(Run) -> Result<Page, Failure>) -
     Experiment { name, run }
 }
 
-pub const EXPERIMENTS: [Experiment; 9] = [
+pub const EXPERIMENTS: [Experiment; 11] = [
     experiment("compliance", compliance::run),
+    experiment("laplace", laplace::run),
     experiment("layer", layer::run),
     experiment("continuity", continuity::run),
+    experiment("thin_box", thin_box::run),
     experiment("huang", huang::run),
     experiment("bolt_map", bolt_map::run),
     experiment("hertz", hertz::run),

@@ -10,6 +10,7 @@ mod figure;
 mod bolt_scene;
 mod drawing;
 mod experiments;
+mod foundation;
 mod index;
 mod kinds;
 mod page;

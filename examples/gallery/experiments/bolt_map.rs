@@ -48,12 +48,16 @@ fn outcome(scene: &BoltScene, offset: f64, tilt: f64) -> (Outcome, f64) {
     let lowest = scene.insertion(&scene.start.bodies[0]);
     scene.start.bodies[0].position.z = lowest + 1e-4;
     let method = Integrator::Complementarity(ComplementarityMethod::Lcp);
+    let second = Integrator::Complementarity(ComplementarityMethod::Ncp);
     let mut workspace = StepWorkspace::default();
     let (mut state, mut rests) = (scene.start.clone(), 0);
-    for step in 0..STEPS {
-        let time = step as f64 * scene.time_step;
+    for step_number in 0..STEPS {
+        let time = step_number as f64 * scene.time_step;
         let problem = StepProblem { time, ..StepProblem::new(&scene.model, &state, scene.time_step) };
-        let Ok(after) = method.step(&problem, &mut workspace) else {
+        // What has no solution by the one method is tried with the other.
+        let step = method.step(&problem, &mut workspace);
+        if let Err(e) = &step { eprintln!("{offset} {tilt} step {step_number}: {e} {:?}", state.bodies[0]); }
+        let Ok(after) = step.or_else(|_| second.step(&problem, &mut workspace)) else {
             return (Outcome::NoSolution, scene.insertion(&state.bodies[0]));
         };
         state = after;
@@ -62,7 +66,7 @@ fn outcome(scene: &BoltScene, offset: f64, tilt: f64) -> (Outcome, f64) {
         if body.pose().rotation[(2, 2)] < 0.5 {
             return (Outcome::Tips, depth);
         }
-        if depth > 0.9 * DEPTH {
+        if depth > DEPTH - 1e-4 {
             return (Outcome::SlidesIn, depth);
         }
         // What rests for ten steps stays where it is.
