@@ -4,10 +4,14 @@ mod bolt_map;
 mod compliance;
 mod cone;
 mod continuity;
+mod cost;
+mod cradle;
+mod desk;
 mod hertz;
 mod huang;
 mod laplace;
 mod layer;
+mod rod;
 mod spin_and_roll;
 mod thin_box;
 mod tippe_top;
@@ -24,16 +28,20 @@ const fn experiment(name: &'static str, run: fn(Run) -> Result<Page, Failure>) -
     Experiment { name, run }
 }
 
-pub const EXPERIMENTS: [Experiment; 11] = [
+pub const EXPERIMENTS: [Experiment; 15] = [
     experiment("compliance", compliance::run),
     experiment("laplace", laplace::run),
     experiment("layer", layer::run),
     experiment("continuity", continuity::run),
+    experiment("cost", cost::run),
+    experiment("desk", desk::run),
     experiment("thin_box", thin_box::run),
     experiment("huang", huang::run),
     experiment("bolt_map", bolt_map::run),
     experiment("hertz", hertz::run),
     experiment("spin_and_roll", spin_and_roll::run),
+    experiment("cradle", cradle::run),
+    experiment("rod", rod::run),
     experiment("cone", cone::run),
     experiment("tippe_top", tippe_top::run),
 ];

@@ -17,13 +17,13 @@ use crate::page::Failure;
 pub enum Model {
     /// Pressure along the normal of the box.
     Field,
-    /// The same pressure, away from the layer.
+    /// A spring at each point of the box's surface, with the same pressure, that pushes away from the layer.
     Foundation,
     /// A force in proportion to the overlap's volume, through its middle, along the mean normal of the box's surface in it.
     Volume,
 }
 
-const BOX: [f64; 3] = [0.06, 0.05, 0.04];
+pub const BOX: [f64; 3] = [0.06, 0.05, 0.04];
 /// Pressure over depth, Pa/m.
 const SLOPE: f64 = 2e6;
 
@@ -81,7 +81,7 @@ pub fn work_around(model: Model) -> Result<f64, Failure> {
     const STEPS: usize = 200;
     // Heights of the middle (m) and tilts (rad) at the corners.
     let height = |depth: f64, tilt: f64| pose(depth, tilt).translation.z;
-    let (low, high) = (height(0.012, 0.3), height(0.004, 0.3));
+    let (low, high) = (height(0.016, 0.3), height(0.007, 0.3));
     let corners = [[high, 0.1], [low, 0.1], [low, 0.5], [high, 0.5], [high, 0.1]];
     let (mut work, mut largest) = (0.0, 0.0_f64);
     for leg in corners.windows(2) {

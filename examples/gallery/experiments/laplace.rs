@@ -10,18 +10,22 @@ use isobar::geometry::{Shape, VolumeMesh};
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use nalgebra::{Vector2, Vector3};
 
-use crate::drawing::{Piece, View, arrow, bands, begun, colour_bar, finished, section, text};
+use crate::drawing::{View, arrow, bands, begun, colour_bar, finished, section, text};
 use crate::foundation::{self, Model};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
 /// The angle: two arms of this length and width (m), so many cells across, and its length along y in cells.
 const LENGTH: f64 = 0.1;
 const CELLS: [usize; 2] = [6, 16];
-const ALONG: usize = 14;
+const ALONG: usize = 12;
+/// Where the extent is 1: deeper than this part of the largest depth, which takes in the middle of both arms.
+const CORE: f64 = 0.8;
 const MODULUS: f64 = 1e5;
 /// The box, and where it is pressed in from above, leaning.
 const BOX: [f64; 3] = [0.03, 0.05, 0.04];
 const LEAN: f64 = 0.5;
+/// How deep the box of the three models is, m.
+const DEPTH: f64 = 0.01;
 
 /// An angle in the plane y = 0, made of cubes with six tetrahedra each.
 fn angle() -> VolumeMesh {
@@ -66,10 +70,10 @@ fn angle() -> VolumeMesh {
 
 fn laplace_field() -> Result<PressureField, Failure> {
     let mesh = angle();
-    let core = deep_core(&mesh, 0.9)?;
+    let core = deep_core(&mesh, CORE)?;
     let extent = laplace_extent(&mesh, &core)?;
     let split = split_zero_gradient_tetrahedra(&mesh, &extent);
-    let extent = laplace_extent(&split.mesh, &deep_core(&split.mesh, 0.9)?)?;
+    let extent = laplace_extent(&split.mesh, &deep_core(&split.mesh, CORE)?)?;
     Ok(PressureField::new(split.mesh, extent)?)
 }
 
@@ -81,7 +85,7 @@ fn pose(depth: f64, shift: f64, lean: f64) -> RigidTransform {
 
 fn picture(field: &PressureField, body: &Collider, soft: &Collider, at: &RigidTransform) -> Result<String, Failure> {
     let mut svg = begun(560, 470);
-    let view = View { middle: Vector2::new(0.05, 0.055), at: [235.0, 240.0], scale: 3900.0 };
+    let view = View { middle: Vector2::new(0.05, 0.065), at: [225.0, 235.0], scale: 3300.0 };
     // Beside the middle, where no vertices are.
     let (normal, beside) = (Vector3::y(), 1e-4);
     let flat = |p: &Vector3<f64>| Vector2::new(p.x, p.z);
@@ -122,7 +126,7 @@ fn picture(field: &PressureField, body: &Collider, soft: &Collider, at: &RigidTr
     arrow(&mut svg, view.place(&flat(&tail)), view.place(&flat(&tip)), "#009e73", 4.0);
     colour_bar(&mut svg, [470.0, 150.0], 1.0, "");
     text(&mut svg, [470.0, 138.0], 13, "start", "extent");
-    text(&mut svg, [290.0, 60.0], 13, "start", &format!("force {:.1} N", force.norm()));
+    text(&mut svg, [270.0, 90.0], 13, "start", &format!("force {:.1} N", force.norm()));
     Ok(finished(svg))
 }
 
@@ -171,26 +175,30 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         row("angle: force along x, N", format!("{aside:.4} (difference of the energy)"), force.x, 1e-4),
     ];
     if run == Run::Full {
-        let work = work_around(&body, &soft, 200)?;
+        let work = work_around(&body, &soft, 50)?;
         rows.push(row("angle: work around a closed path / largest energy", "0 (§III, conservative)", work, 1e-4));
     }
     let mut table = String::from("| tilt of the box | force upward, N: field | elastic foundation | overlap volume | force aside: field | foundation | volume | torque, N m: field | foundation | volume |\n|---|---|---|---|---|---|---|---|---|---|\n");
     for degrees in [0.0_f64, 15.0, 30.0, 45.0] {
         let all = [Model::Field, Model::Foundation, Model::Volume]
-            .map(|model| foundation::wrench(model, 0.01, degrees.to_radians()));
+            .map(|model| foundation::wrench(model, DEPTH, degrees.to_radians()));
         let [field, springs, volume] = all;
         let (f, s, v) = (field?, springs?, volume?);
         let cell = |k: usize| format!("{} | {} | {}", shown(f[k]), shown(s[k]), shown(v[k]));
         table += &format!("| {degrees}° | {} | {} | {} |\n", cell(1), cell(0), cell(2));
         if degrees == 30.0 {
-            rows.push(row("layer, tilt 30°: foundation / field, upward", format!("{:.4} (1/cos 30°, one face)", 2.0 / 3f64.sqrt()), s[1] / f[1], 1e-3));
+            // Two faces of a wedge, and its two ends.
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let exact = cos + sin + 2.0 * DEPTH / (3.0 * foundation::BOX[1]);
+            let expected = format!("{exact:.4} (by hand)");
+            rows.push(row("layer, tilt 30°: foundation / field, upward", expected, s[1] / f[1], 1e-6));
         }
     }
     if run == Run::Full {
         for (model, name, expected) in [
             (Model::Field, "field", "0 (§IV)"),
-            (Model::Foundation, "elastic foundation", "not 0 (§IV)"),
-            (Model::Volume, "overlap volume", "0 on a flat layer"),
+            (Model::Foundation, "elastic foundation", "–"),
+            (Model::Volume, "overlap volume", "0 (on a flat layer)"),
         ] {
             let quantity = format!("layer: work around a closed path / largest energy, {name}");
             rows.push(row(quantity, expected, foundation::work_around(model)?, 1e-4));
@@ -208,14 +216,15 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         name: "laplace",
         title: "A field by Laplace's equation, and other models beside it",
         source: "Elandt Figs 2, 3, §IV",
-        result: "The force on a box in an angle is the slope of its energy, and none is won around a closed path; an elastic foundation \
-                 that pushes away from the layer wins or loses energy on such a path."
+        result: "The force on a box in an angle is the slope of its energy, and none is won around a closed path. On a flat layer the field \
+                 pushes up as the overlap's volume does, and an elastic foundation by up to half more."
             .into(),
         figures,
         rows,
-        why: "The paper's figures have no numbers. On a flat layer the pressure is a depth, and the field's upward force is the overlap's volume \
-              times its slope, as Archimedes has it. The foundation's springs push upward on the whole face, however steep it is: by \
-              1/cos of the tilt more on one face, without the force aside."
+        why: "The paper's figures have no numbers. On a flat layer the pressure is a depth, and the upward force is the overlap's volume times \
+              its slope, as Archimedes has it. The foundation's springs push up on all faces of the box in the layer, however steep: on \
+              its two lower faces and its ends. Where each point of the box has a spring of its own that keeps its area, as here, a \
+              foundation has a potential too; the paper says that those whose springs are not tied to points of the bodies have none."
             .into(),
         more: table,
     })
