@@ -8,6 +8,9 @@ mod figure;
 #[path = "../rigid_contact/bolt.rs"]
 #[allow(dead_code, reason = "its own example measures more of it")]
 mod bolt_scene;
+#[path = "../coin/coin.rs"]
+#[allow(dead_code, reason = "its own example shows more of it")]
+mod coin_scene;
 #[path = "../rigid_contact/scenes.rs"]
 #[allow(dead_code, reason = "its own example shows more of it")]
 mod desk_scene;

@@ -38,7 +38,12 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             (&mut along, over_time(&motion, |s| s.velocity.translational.x)),
             (&mut turn, over_time(&motion, |s| s.velocity.rotational.z)),
         ] {
-            curves.push(Curve { name: name.into(), points, reference: false, marks: false });
+            // Both methods of points have the same motion.
+            match name {
+                "lcp" => (),
+                "ncp" => curves.push(Curve { name: "lcp, ncp".into(), points, reference: false, marks: false }),
+                _ => curves.push(Curve { name: name.into(), points, reference: false, marks: false }),
+            }
         }
     }
     let plot = |title, y, curves| Plot { title, x: "t / s", y, logarithmic: [false; 2], curves };

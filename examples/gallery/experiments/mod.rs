@@ -1,6 +1,7 @@
 //! The experiments in the order of the index.
 
 mod bolt_map;
+mod coin;
 mod compliance;
 mod cone;
 mod continuity;
@@ -28,13 +29,14 @@ const fn experiment(name: &'static str, run: fn(Run) -> Result<Page, Failure>) -
     Experiment { name, run }
 }
 
-pub const EXPERIMENTS: [Experiment; 15] = [
+pub const EXPERIMENTS: [Experiment; 16] = [
     experiment("compliance", compliance::run),
     experiment("laplace", laplace::run),
     experiment("layer", layer::run),
     experiment("continuity", continuity::run),
     experiment("cost", cost::run),
     experiment("desk", desk::run),
+    experiment("coin", coin::run),
     experiment("thin_box", thin_box::run),
     experiment("huang", huang::run),
     experiment("bolt_map", bolt_map::run),
