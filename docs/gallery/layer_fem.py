@@ -188,7 +188,7 @@ def main():
             unit = curves[0.0][-1][1]
             for amplitude, curve in curves.items():
                 for depth, force in curve:
-                    print(f"{name},{n * n},{amplitude},{depth:.2f},{force / unit:.5f}")
+                    print(f"{name},{n * n},{amplitude},{depth:.2f},{force / unit + 0.0:.5f}")
                 print(name, n, amplitude, curve[-1][1] / unit, file=sys.stderr)
 
 

@@ -90,7 +90,8 @@ pub fn bands(svg: &mut String, view: &View, pieces: &[Piece], highest: f64) {
         let fill = colour((band as f64 + 0.5) / BANDS as f64);
         // The strokes close the hairlines between neighbours.
         if !data.is_empty() {
-            let _ = writeln!(svg, "<path d=\"{data}\" fill=\"{fill}\" stroke=\"{fill}\" stroke-width=\".5\"/>");
+            let _ =
+                writeln!(svg, "<path d=\"{data}\" fill=\"{fill}\" stroke=\"{fill}\" stroke-width=\".5\"/>");
         }
     }
 }

@@ -23,13 +23,43 @@ The first number of each page is here; the pages have the others, and say why th
 /// Experiments of the papers that other programs run: source, what the paper has, page.
 const ELSEWHERE: [[&str; 4]; 9] = [
     ["Elandt Fig. 4", "a pencil turns in a loosened grip", "no numbers", "pencil.md"],
-    ["Masterjohn §V-B", "an arm with a spatula lifts a pancake", "4.05 times fewer faces as polygons", "pancake.md"],
-    ["Masterjohn §V-C", "a spatula in soft bubbles, held at 16 N, turns at 1 N", "pitch over time, Fig. 10", "spatula.md"],
-    ["Xie §5.1", "a desk on four feet slides and turns", "methods agree within 1e-8", "rigid_contact.md#what-comes-out"],
-    ["Xie §5.2", "a T-bar tilts, comes down and slides", "patches: point, line, surface", "rigid_contact.md#what-comes-out"],
-    ["Xie §5.3", "a dumbbell topples and rolls", "patches: surface, point, line", "rigid_contact.md#what-comes-out"],
+    [
+        "Masterjohn §V-B",
+        "an arm with a spatula lifts a pancake",
+        "4.05 times fewer faces as polygons",
+        "pancake.md",
+    ],
+    [
+        "Masterjohn §V-C",
+        "a spatula in soft bubbles, held at 16 N, turns at 1 N",
+        "pitch over time, Fig. 10",
+        "spatula.md",
+    ],
+    [
+        "Xie §5.1",
+        "a desk on four feet slides and turns",
+        "methods agree within 1e-8",
+        "rigid_contact.md#what-comes-out",
+    ],
+    [
+        "Xie §5.2",
+        "a T-bar tilts, comes down and slides",
+        "patches: point, line, surface",
+        "rigid_contact.md#what-comes-out",
+    ],
+    [
+        "Xie §5.3",
+        "a dumbbell topples and rolls",
+        "patches: surface, point, line",
+        "rigid_contact.md#what-comes-out",
+    ],
     ["Hotz §1", "a bolt slides into its hole", "no numbers", "rigid_contact.md#the-bolt"],
-    ["Hotz §2", "two boxes on each other, by its three methods", "no numbers", "rigid_contact.md#what-comes-out"],
+    [
+        "Hotz §2",
+        "two boxes on each other, by its three methods",
+        "no numbers",
+        "rigid_contact.md#what-comes-out",
+    ],
     ["Huang §VI-D", "derivatives through the forces", "not possible there", "gradient_table.md"],
 ];
 

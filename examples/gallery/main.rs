@@ -8,6 +8,8 @@ mod figure;
 #[path = "../rigid_contact/bolt.rs"]
 #[allow(dead_code, reason = "its own example measures more of it")]
 mod bolt_scene;
+#[path = "../../benches/clock/mod.rs"]
+mod clock;
 #[path = "../coin/coin.rs"]
 #[allow(dead_code, reason = "its own example shows more of it")]
 mod coin_scene;

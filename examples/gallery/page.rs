@@ -10,7 +10,9 @@ pub struct Row {
     /// What it is held against, with its source.
     pub expected: String,
     pub value: f64,
-    /// By how much a run on another machine may differ: relative to the value, or absolute below 1.
+    /// By how much a run on another machine may differ: relative to the value, absolute where it
+    /// is below 1.
+    #[allow(dead_code, reason = "the tests read it")]
     pub tolerance: f64,
 }
 
@@ -47,6 +49,7 @@ pub struct Page {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Run {
     Full,
+    #[allow(dead_code, reason = "the tests alone ask for it")]
     Short,
 }
 
@@ -82,7 +85,7 @@ pub fn markdown(page: &Page) -> String {
     }
     let _ = write!(text, "\n{why}\n\n");
     if !more.is_empty() {
-        let _ = write!(text, "{more}\n\n");
+        let _ = write!(text, "{}\n\n", more.trim_end());
     }
     let _ = writeln!(text, "```sh\ncargo run --release --example gallery -- --only {name}\n```");
     text

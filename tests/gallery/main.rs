@@ -3,6 +3,8 @@
 #[path = "../../examples/rigid_contact/bolt.rs"]
 #[allow(dead_code, reason = "the tests do not use all of the example")]
 mod bolt_scene;
+#[path = "../../benches/clock/mod.rs"]
+mod clock;
 #[path = "../../examples/coin/coin.rs"]
 #[allow(dead_code, reason = "the tests do not use all of the example")]
 mod coin_scene;
@@ -38,14 +40,19 @@ fn pages_have_the_numbers_of_a_fresh_run() {
     for experiment in &EXPERIMENTS {
         let text = std::fs::read_to_string(format!("{FOLDER}/{}.md", experiment.name)).expect("a page");
         let committed = table(&text);
-        let fresh = (experiment.run)(Run::Short).unwrap_or_else(|error| panic!("{}: {error}", experiment.name));
+        let fresh =
+            (experiment.run)(Run::Short).unwrap_or_else(|error| panic!("{}: {error}", experiment.name));
         assert!(!fresh.rows.is_empty(), "{}: no rows", experiment.name);
         for Row { quantity, value, tolerance, .. } in &fresh.rows {
             let line = committed.iter().find(|cells| cells[0] == *quantity);
             let [.., shown] = line.unwrap_or_else(|| panic!("{}: no row \"{quantity}\"", experiment.name));
             let shown: f64 = shown.parse().unwrap_or_else(|_| panic!("{quantity}: \"{shown}\""));
             let allowed = tolerance * value.abs().max(1.0) + SHOWN * value.abs();
-            assert!((shown - value).abs() <= allowed, "{}: {quantity}: {shown}, not {value}", experiment.name);
+            assert!(
+                (shown - value).abs() <= allowed,
+                "{}: {quantity}: {shown}, not {value}",
+                experiment.name
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Hotz et al. (1999), §1: from which offset and tilt a bolt that is pushed down slides into its hole.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use isobar::spatial::{Quaternion, rotation_from_rpy};
 use isobar::step::{ComplementarityMethod, Integrator, StepProblem, StepWorkspace};
@@ -14,6 +14,7 @@ const OFFSETS: [f64; 8] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0];
 const TILTS: [f64; 9] = [-24.0, -18.0, -12.0, -6.0, 0.0, 6.0, 12.0, 18.0, 24.0];
 /// Steps of 0.5 ms.
 const STEPS: usize = 400;
+const FRICTIONS: [f64; 2] = [0.1, 0.3];
 /// Depth of the hole, m.
 const DEPTH: f64 = 0.05;
 
@@ -33,7 +34,7 @@ const OUTCOMES: [(Outcome, &str, &str); 4] = [
 ];
 
 /// Sets the bolt down beside the axis and lets it go: what becomes of it, and how deep it gets, m.
-fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &Cell<usize>) -> (Outcome, f64) {
+fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &AtomicUsize) -> (Outcome, f64) {
     let mut scene = BoltScene {
         model: scene.model.clone(),
         start: scene.start.clone(),
@@ -59,7 +60,7 @@ fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &Cell<usize>) -> 
         // What has no solution by the one method is tried with the other.
         let step = method.step(&problem, &mut workspace);
         if step.is_err() {
-            refused.set(refused.get() + 1);
+            refused.fetch_add(1, Ordering::Relaxed);
         }
         let Ok(after) = step.or_else(|_| second.step(&problem, &mut workspace)) else {
             return (Outcome::NoSolution, scene.insertion(&state.bodies[0]));
@@ -85,7 +86,7 @@ fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &Cell<usize>) -> 
 }
 
 /// The map of one coefficient of friction.
-fn map(friction: f64, refused: &Cell<usize>) -> Result<Vec<Vec<Outcome>>, Failure> {
+fn map(friction: f64, refused: &AtomicUsize) -> Result<Vec<Vec<Outcome>>, Failure> {
     let scene = BoltScene::load(FILE)?.with_friction(friction)?;
     let line = |tilt: &f64| OFFSETS.iter().map(|offset| outcome(&scene, *offset, *tilt, refused).0).collect();
     Ok(TILTS.iter().map(line).collect())
@@ -113,7 +114,13 @@ fn picture(maps: &[(f64, Vec<Vec<Outcome>>)]) -> String {
         }
         let bottom = top + cell[1] * TILTS.len() as f64;
         for (k, offset) in OFFSETS.iter().enumerate().step_by(2) {
-            text(&mut svg, [left + cell[0] * (k as f64 + 0.5), bottom + 16.0], 12, "middle", &format!("{offset}"));
+            text(
+                &mut svg,
+                [left + cell[0] * (k as f64 + 0.5), bottom + 16.0],
+                12,
+                "middle",
+                &format!("{offset}"),
+            );
         }
         text(&mut svg, [0.5 * (left + right), bottom + 36.0], 12, "middle", "offset, mm");
     }
@@ -129,17 +136,36 @@ fn picture(maps: &[(f64, Vec<Vec<Outcome>>)]) -> String {
 
 pub fn run(run: Run) -> Result<Page, Failure> {
     let scene = BoltScene::load(FILE)?;
-    let refused = Cell::new(0);
+    let refused = AtomicUsize::new(0);
     let (_, depth) = outcome(&scene, 2.0, 6.0, &refused);
-    let mut rows = vec![row("depth that the bolt reaches from 2 mm and 6°, friction 0.1, mm", "50 (depth of the hole)", 1e3 * depth, 1e-3)];
+    let mut rows = vec![row(
+        "depth that the bolt reaches from 2 mm and 6°, friction 0.1, mm",
+        "50 (depth of the hole)",
+        1e3 * depth,
+        1e-3,
+    )];
     let (mut maps, mut parts) = (Vec::new(), String::new());
     if run == Run::Full {
-        for friction in [0.1, 0.3] {
-            let map = map(friction, &refused)?;
+        // At the same time: this is the longest of all experiments. An error is told as text, which threads can pass on.
+        let together = std::thread::scope(|scope| {
+            let refused = &refused;
+            let start =
+                |friction| scope.spawn(move || map(friction, refused).map_err(|error| error.to_string()));
+            FRICTIONS.map(start).map(std::thread::ScopedJoinHandle::join)
+        });
+        for (friction, map) in FRICTIONS.into_iter().zip(together) {
+            let map = map.map_err(|_| "a thread has ended")??;
             let all = map.iter().flatten();
-            let part = |kind| all.clone().filter(|o| **o == kind).count() as f64 / (OFFSETS.len() * TILTS.len()) as f64;
+            let part = |kind| {
+                all.clone().filter(|o| **o == kind).count() as f64 / (OFFSETS.len() * TILTS.len()) as f64
+            };
             for (kind, name, _) in OUTCOMES {
-                rows.push(row(format!("{name}, friction {friction}: part of all places"), "–", part(kind), 0.05));
+                rows.push(row(
+                    format!("{name}, friction {friction}: part of all places"),
+                    "–",
+                    part(kind),
+                    0.05,
+                ));
             }
             parts += &format!(
                 "With friction {friction} the bolt slides in from {:.0} % of the places and tilts that were tried. ",
@@ -162,7 +188,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         why: format!(
             "The paper shows the bolt slide in, and tells no numbers. What stays above has not slid in after 0.2 s: it stands on the plate \
              or has jammed in the mouth. {} steps for which `lcp` found no solution were taken by `ncp`.",
-            refused.get()
+            refused.load(Ordering::Relaxed)
         ),
         more: String::new(),
     })

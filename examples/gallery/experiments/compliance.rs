@@ -69,7 +69,8 @@ fn press(ratio: f64, resolution: f64) -> Result<Pressed, Failure> {
     let patch = contact(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
     let (mut pieces, mut lines) = (Vec::new(), Vec::new());
     for_each_contact_polygon(&pair, &settings, &mut workspace, |polygon| {
-        let corners: Vec<_> = polygon.vertices.iter().copied().zip(polygon.pressures.iter().copied()).collect();
+        let corners: Vec<_> =
+            polygon.vertices.iter().copied().zip(polygon.pressures.iter().copied()).collect();
         pieces.push(Piece(corners.iter().map(|(v, p)| (v.xy(), *p)).collect()));
         // Beside the plane, whose points are corners of the mesh.
         let beside = 1e-6;
@@ -104,7 +105,8 @@ fn picture(all: &[Pressed]) -> String {
             .collect();
         let ground = [Vector2::new(-0.055, 0.0), Vector2::new(0.055, 0.0)];
         for (line, stroke) in [(view.path(&circle, false), "#777"), (view.path(&ground, false), "#777")] {
-            svg += &format!("<path d=\"{line}\" fill=\"none\" stroke=\"{stroke}\" stroke-dasharray=\"4 3\"/>\n");
+            svg +=
+                &format!("<path d=\"{line}\" fill=\"none\" stroke=\"{stroke}\" stroke-dasharray=\"4 3\"/>\n");
         }
         for [(a, p), (b, q)] in &one.lines {
             let stroke = colour(0.5 * (p + q) / highest);

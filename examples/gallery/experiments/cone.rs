@@ -50,7 +50,10 @@ fn slide(kind: &Kind, slope: f64, angle: f64) -> Result<(f64, Vector2<f64>), Fai
     let along = |state: &BodyState| state.velocity.translational.xy().dot(&down);
     let end = at(UNTIL).velocity.translational.xy();
     let acceleration = (along(at(UNTIL)) - along(at(FROM))) / (UNTIL - FROM);
-    Ok(((slope * FRICTION * G - acceleration) / (FRICTION * G), Vector2::new(end.dot(&down), down.perp(&end))))
+    Ok((
+        (slope * FRICTION * G - acceleration) / (FRICTION * G),
+        Vector2::new(end.dot(&down), down.perp(&end)),
+    ))
 }
 
 fn directions(kind: &Kind, count: usize) -> Result<Vec<Direction>, Failure> {

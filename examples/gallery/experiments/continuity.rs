@@ -48,7 +48,10 @@ fn cases() -> Vec<Case> {
         Case { dissipation: 0.01, ..case("triangles, strain rate, friction", strain) },
         Case { dissipation: 0.0, friction: 0.0, ..case("polygons, pressure alone", polygons) },
         case("polygons, Hunt–Crossley, friction", polygons),
-        case("triangles, faces left out as in Drake", ContactSettings { face_filter: FaceFilter::Drake, ..usual }),
+        case(
+            "triangles, faces left out as in Drake",
+            ContactSettings { face_filter: FaceFilter::Drake, ..usual },
+        ),
     ]
 }
 
@@ -129,12 +132,15 @@ fn walk(case: &Case, steps: usize) -> Result<Walk, Failure> {
 
 pub fn run(run: Run) -> Result<Page, Failure> {
     let (mut rows, mut curves, mut worst) = (Vec::new(), Vec::new(), 0.0_f64);
-    let mut table = String::from("| wrench | changes of the faces | largest jump, N | over the largest force |\n|---|---|---|---|\n");
+    let mut table = String::from(
+        "| wrench | changes of the faces | largest jump, N | over the largest force |\n|---|---|---|---|\n",
+    );
     let mut filtered = 0.0;
     for case in cases() {
         let walk = walk(&case, if run == Run::Full { STEPS } else { 100 })?;
         let relative = walk.jump / walk.largest;
-        table += &format!("| {} | {} | {} | {} |\n", case.name, walk.changes, shown(walk.jump), shown(relative));
+        table +=
+            &format!("| {} | {} | {} | {} |\n", case.name, walk.changes, shown(walk.jump), shown(relative));
         if case.settings.face_filter == FaceFilter::Drake {
             filtered = relative;
         } else {

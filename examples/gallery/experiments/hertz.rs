@@ -102,7 +102,12 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     rows.push(row("force of the law ε^½ over Hertz's at δ = 0.02 R", expected, forces[0], 5e-3));
     let quantity = "E_h / E of the linear law for Hertz's force at δ = 0.02 R";
     rows.push(row(quantity, format!("{by_linear:.4} (quadrature of the model)"), ratios[0], 5e-3));
-    rows.push(row("largest change of both over four decades of E", "0", spread(&ratios).max(spread(&forces)), 1e-9));
+    rows.push(row(
+        "largest change of both over four decades of E",
+        "0",
+        spread(&ratios).max(spread(&forces)),
+        1e-9,
+    ));
     let patch = root.at(matching(1e6), AT * RADIUS)?;
     let radius = (patch.area / PI).sqrt() / RADIUS;
     rows.push(row(

@@ -1,13 +1,12 @@
 //! Huang et al. (2021): Table I, what finding pairs of tetrahedra costs, and Figure 3, the force between two cubes.
 
-use std::time::Instant;
-
 use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact};
 use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
 
+use crate::clock::thread_time;
 use crate::figure::{Curve, Plot};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
@@ -61,9 +60,8 @@ impl Alone {
 
     /// Whether the plane of equal pressure goes through both tetrahedra.
     fn plane_meets(&self, other: &Self) -> bool {
-        let difference = |v: &Vector3<f64>| {
-            (self.gradient - other.gradient).dot(v) + self.offset - other.offset
-        };
+        let difference =
+            |v: &Vector3<f64>| (self.gradient - other.gradient).dot(v) + self.offset - other.offset;
         [self, other].iter().all(|t| {
             let values = t.corners.map(|v| difference(&v));
             values.iter().any(|v| *v <= 0.0) && values.iter().any(|v| *v >= 0.0)
@@ -113,24 +111,28 @@ fn cases(level: u32) -> Result<Vec<Case>, Failure> {
         (PAPER[2].0, |a, b| a.boxes_meet(b) && a.plane_meets(b)),
     ];
     for (name, check) in checks {
-        let begin = Instant::now();
+        let begin = thread_time();
         let (force, pairs) = over_pairs(&a, &b, check)?;
-        let seconds = begin.elapsed().as_secs_f64();
+        let seconds = (thread_time() - begin).as_secs_f64();
         all.push(Case { name, seconds, pairs: pairs.to_string(), force: force.norm() });
     }
     let field = PressureField::new(mesh, extent)?;
     let body = Collider::compliant(field, Material::new(1.0, 0.0, 0.0));
-    let pair =
-        ContactPair::at_rest(&body, RigidTransform::identity(), &body, RigidTransform::from_translation(shift));
+    let pair = ContactPair::at_rest(
+        &body,
+        RigidTransform::identity(),
+        &body,
+        RigidTransform::from_translation(shift),
+    );
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
     // The first query makes room.
     let mut patch = contact(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
     const REPEATS: u32 = 20;
-    let begin = Instant::now();
+    let begin = thread_time();
     for _ in 0..REPEATS {
         patch = contact(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
     }
-    let seconds = begin.elapsed().as_secs_f64() / f64::from(REPEATS);
+    let seconds = (thread_time() - begin).as_secs_f64() / f64::from(REPEATS);
     let force = patch.wrench_on_a.translational.norm();
     all.push(Case { name: PAPER[3].0, seconds, pairs: "–".into(), force });
     Ok(all)
@@ -178,7 +180,11 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         let (ratio, papers) = (last[0].seconds / last[k].seconds, PAPER[0].1[2] / paper[2]);
         table += &format!(
             "| {name} | {} | {} | {} | {} | {} ({papers:.2}) |\n",
-            time(0), time(1), time(2), last[k].pairs, shown(ratio)
+            time(0),
+            time(1),
+            time(2),
+            last[k].pairs,
+            shown(ratio)
         );
         debug_assert_eq!(last[k].name, *name);
     }

@@ -79,11 +79,17 @@ fn laplace_field() -> Result<PressureField, Failure> {
 
 /// The box at a depth below the top of the upright arm, shifted and leaning more.
 fn pose(depth: f64, shift: f64, lean: f64) -> RigidTransform {
-    let middle = Vector3::new(0.5 * LENGTH * CELLS[0] as f64 / CELLS[1] as f64 + shift, 0.0, LENGTH - depth + 0.02);
+    let middle =
+        Vector3::new(0.5 * LENGTH * CELLS[0] as f64 / CELLS[1] as f64 + shift, 0.0, LENGTH - depth + 0.02);
     RigidTransform::new(rotation_from_rpy(0.0, LEAN + lean, 0.0), middle)
 }
 
-fn picture(field: &PressureField, body: &Collider, soft: &Collider, at: &RigidTransform) -> Result<String, Failure> {
+fn picture(
+    field: &PressureField,
+    body: &Collider,
+    soft: &Collider,
+    at: &RigidTransform,
+) -> Result<String, Failure> {
     let mut svg = begun(560, 470);
     let view = View { middle: Vector2::new(0.05, 0.065), at: [225.0, 235.0], scale: 3300.0 };
     // Beside the middle, where no vertices are.
@@ -133,7 +139,8 @@ fn picture(field: &PressureField, body: &Collider, soft: &Collider, at: &RigidTr
 /// Work of the field's wrench along a closed path of the box (deeper, aside, leaning, back), over the energy at its deepest point, by
 /// the trapezoidal rule.
 fn work_around(body: &Collider, soft: &Collider, steps: usize) -> Result<f64, Failure> {
-    let corners = [[0.004, 0.0, 0.0], [0.014, 0.0, 0.0], [0.014, 0.006, 0.3], [0.004, 0.006, 0.3], [0.004, 0.0, 0.0]];
+    let corners =
+        [[0.004, 0.0, 0.0], [0.014, 0.0, 0.0], [0.014, 0.006, 0.3], [0.004, 0.006, 0.3], [0.004, 0.0, 0.0]];
     let at = |[depth, shift, lean]: [f64; 3]| pose(depth, shift, lean);
     let mut workspace = Workspace::default();
     let (mut work, mut highest) = (0.0, 0.0_f64);
@@ -143,7 +150,8 @@ fn work_around(body: &Collider, soft: &Collider, steps: usize) -> Result<f64, Fa
         let mut power = |s: f64| -> Result<f64, Failure> {
             let pair = ContactPair::at_rest(body, at(along(s)), soft, RigidTransform::identity());
             highest = highest.max(contact_energy(&pair));
-            let wrench = contact(&pair, &ContactSettings::default(), &mut workspace)?.ok_or("no contact")?.wrench_on_a;
+            let wrench =
+                contact(&pair, &ContactSettings::default(), &mut workspace)?.ok_or("no contact")?.wrench_on_a;
             let (force, moment) = (wrench.translational, wrench.rotational);
             Ok(force.x * shift - force.z * depth + moment.y * lean)
         };
@@ -164,21 +172,32 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     let body = Collider::rigid(body, Material::NONE);
     let at = pose(0.012, 0.0, 0.0);
     let pair = |pose| ContactPair::at_rest(&body, pose, &soft, RigidTransform::identity());
-    let patch = contact(&pair(at), &ContactSettings::default(), &mut Workspace::default())?.ok_or("no contact")?;
+    let patch =
+        contact(&pair(at), &ContactSettings::default(), &mut Workspace::default())?.ok_or("no contact")?;
     let force = patch.wrench_on_a.translational;
     // Against differences of the energy.
     let h = 1e-5;
-    let slope = (contact_energy(&pair(pose(0.012 + h, 0.0, 0.0))) - contact_energy(&pair(pose(0.012 - h, 0.0, 0.0)))) / (2.0 * h);
-    let aside = (contact_energy(&pair(pose(0.012, -h, 0.0))) - contact_energy(&pair(pose(0.012, h, 0.0)))) / (2.0 * h);
+    let slope = (contact_energy(&pair(pose(0.012 + h, 0.0, 0.0)))
+        - contact_energy(&pair(pose(0.012 - h, 0.0, 0.0))))
+        / (2.0 * h);
+    let aside = (contact_energy(&pair(pose(0.012, -h, 0.0))) - contact_energy(&pair(pose(0.012, h, 0.0))))
+        / (2.0 * h);
     let mut rows = vec![
         row("angle: force upward, N", format!("{slope:.4} (difference of the energy)"), force.z, 1e-4),
         row("angle: force along x, N", format!("{aside:.4} (difference of the energy)"), force.x, 1e-4),
     ];
     if run == Run::Full {
         let work = work_around(&body, &soft, 50)?;
-        rows.push(row("angle: work around a closed path / largest energy", "0 (§III, conservative)", work, 1e-4));
+        rows.push(row(
+            "angle: work around a closed path / largest energy",
+            "0 (§III, conservative)",
+            work,
+            1e-4,
+        ));
     }
-    let mut table = String::from("| tilt of the box | force upward, N: field | elastic foundation | overlap volume | force aside: field | foundation | volume | torque, N m: field | foundation | volume |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    let mut table = String::from(
+        "| tilt of the box | force upward, N: field | elastic foundation | overlap volume | force aside: field | foundation | volume | torque, N m: field | foundation | volume |\n|---|---|---|---|---|---|---|---|---|---|\n",
+    );
     for degrees in [0.0_f64, 15.0, 30.0, 45.0] {
         let all = [Model::Field, Model::Foundation, Model::Volume]
             .map(|model| foundation::wrench(model, DEPTH, degrees.to_radians()));

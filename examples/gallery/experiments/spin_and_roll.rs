@@ -20,6 +20,8 @@ const SPEED: f64 = 2.0;
 const SOFT: f64 = 1e6;
 /// How much shorter steps are that show what goes with their length.
 const SHORTER: f64 = 0.1;
+/// Kinds whose disks are drawn.
+const DRAWN: [&str; 2] = ["lagged", "rk4"];
 
 fn curve(name: String, points: Vec<(f64, f64)>, reference: bool) -> Curve {
     Curve { name, points, reference, marks: false }
@@ -47,7 +49,9 @@ fn softened(text: &str, kind: &Kind) -> String {
 fn disk(kind: &Kind, shorter: f64, text: &str) -> Result<(f64, Vec<(f64, f64)>), Failure> {
     let mut scene = kind.scene(&softened(text, kind))?;
     scene.time_step *= shorter;
-    let trajectory = scene.rollout(0.3)?.simulate()?;
+    // To rest where it is drawn.
+    let until = if DRAWN.contains(&kind.name) { 0.3 } else { 0.15 };
+    let trajectory = scene.rollout(until)?.simulate()?;
     let spin = |state: &State| state.bodies[0].velocity.rotational.z;
     let at = |time: f64| {
         let step = trajectory.times.iter().position(|t| *t >= time - 1e-9).unwrap_or(0);
@@ -62,7 +66,7 @@ fn disk(kind: &Kind, shorter: f64, text: &str) -> Result<(f64, Vec<(f64, f64)>),
 fn ball(kind: &Kind, shorter: f64) -> Result<(f64, f64, [Vec<(f64, f64)>; 2]), Failure> {
     let mut scene = kind.scene(&softened(BALL, kind))?;
     scene.time_step *= shorter;
-    let trajectory = scene.rollout(0.3)?.simulate()?;
+    let trajectory = scene.rollout(0.23)?.simulate()?;
     let speed = |state: &State| state.bodies[0].velocity.translational.x;
     let rim = |state: &State| RADIUS * state.bodies[0].velocity.rotational.y;
     // It rolls when it hardly slips.
@@ -83,7 +87,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         torques.push(torque / RADIUS);
         let quantity = format!("disk, `{}`: torque / (μ N R)", kind.name);
         rows.push(row(quantity, &two_thirds, torque / RADIUS, 1e-3));
-        if ["lagged", "rk4"].contains(&kind.name) {
+        if DRAWN.contains(&kind.name) {
             spins.push(curve(kind.name.into(), points, false));
         }
     }
@@ -92,19 +96,30 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     for name in ["similar", "sap"].into_iter().filter(|_| run == Run::Full) {
         let soft = DISK.replace("hydroelastic_modulus = 1e8", "hydroelastic_modulus = 1e5");
         let (torque, _) = disk(implicit(name)?, SHORTER, &soft)?;
-        rows.push(row(format!("disk, `{name}`, steps of 0.1 ms, 10⁵ Pa"), &two_thirds, torque / RADIUS, 2e-3));
+        rows.push(row(
+            format!("disk, `{name}`, steps of 0.1 ms, 10⁵ Pa"),
+            &two_thirds,
+            torque / RADIUS,
+            2e-3,
+        ));
     }
     spins.push(curve("2/3 μ N R".into(), vec![(0.0, SPIN), (stops, 0.0), (0.3, 0.0)], true));
 
     let distance = 12.0 * SPEED * SPEED / (49.0 * FRICTION * G);
     let five_sevenths = format!("{:.4} (5/7)", 5.0 / 7.0);
-    let mut distances = String::from("| ball, kind | speed when it rolls / v₀ | distance until then, m |\n|---|---|---|\n");
+    let mut distances =
+        String::from("| ball, kind | speed when it rolls / v₀ | distance until then, m |\n|---|---|---|\n");
     let mut rolling = Vec::new();
     for kind in COMPLIANT.iter().chain(&RIGID).filter(kept) {
         let (ratio, at, [speed, rim]) = ball(kind, 1.0)?;
         rolling.push(ratio);
         distances += &format!("| `{}` | {} | {} |\n", kind.name, shown(ratio), shown(at));
-        rows.push(row(format!("ball, `{}`: speed when it rolls / v₀", kind.name), &five_sevenths, ratio, 2e-3));
+        rows.push(row(
+            format!("ball, `{}`: speed when it rolls / v₀", kind.name),
+            &five_sevenths,
+            ratio,
+            2e-3,
+        ));
         if kind.name == "lagged" {
             speeds.push(curve("speed".into(), speed, false));
             speeds.push(curve("ω R".into(), rim, false));
@@ -118,12 +133,11 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     distances += &format!("| closed form | {:.4} | {distance:.4} |\n", 5.0 / 7.0);
     let rolled = 2.0 * SPEED / (7.0 * FRICTION * G);
     let end = 5.0 / 7.0 * SPEED;
-    speeds.push(curve("closed form".into(), vec![(0.0, SPEED), (rolled, end), (0.3, end)], true));
-    speeds.push(curve("closed form, ω R".into(), vec![(0.0, 0.0), (rolled, end), (0.3, end)], true));
+    speeds.push(curve("closed form".into(), vec![(0.0, SPEED), (rolled, end), (0.23, end)], true));
+    speeds.push(curve("closed form, ω R".into(), vec![(0.0, 0.0), (rolled, end), (0.23, end)], true));
 
-    let worst = |all: &[f64], exact: f64| {
-        all.iter().map(|v| 100.0 * (v / exact - 1.0).abs()).fold(0.0, f64::max)
-    };
+    let worst =
+        |all: &[f64], exact: f64| all.iter().map(|v| 100.0 * (v / exact - 1.0).abs()).fold(0.0, f64::max);
     let plot = |title, y, curves| Plot { title, x: "time, s", y, logarithmic: [false; 2], curves };
     let plots = vec![
         plot("A spinning disk", "rad/s", spins),

@@ -80,7 +80,9 @@ fn losing_speed(thickness: f64, time_step: f64, face_filter: FaceFilter) -> Resu
 
 pub fn run(run: Run) -> Result<Page, Failure> {
     let mut rows = Vec::new();
-    let mut table = String::from("| box, mm | E half-space / E box | lost at the depth, mm | by hand | over the thickness |\n|---|---|---|---|---|\n");
+    let mut table = String::from(
+        "| box, mm | E half-space / E box | lost at the depth, mm | by hand | over the thickness |\n|---|---|---|---|---|\n",
+    );
     let mut worst: f64 = 0.0;
     for ratio in RATIOS {
         for thickness in BOXES {
@@ -88,7 +90,10 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             worst = worst.max((depth / exact - 1.0).abs());
             table += &format!(
                 "| {} | {ratio} | {} | {} | {} |\n",
-                1e3 * thickness, shown(1e3 * depth), shown(1e3 * exact), shown(depth / thickness)
+                1e3 * thickness,
+                shown(1e3 * depth),
+                shown(1e3 * exact),
+                shown(depth / thickness)
             );
             if thickness == 0.005 {
                 let quantity = format!("box of 5 mm, E half-space / E box = {ratio}: lost at the depth, mm");
@@ -109,7 +114,12 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             rows.push(row(format!("{quantity}, {millimetres} mm"), "–", cut[2].1, 0.1));
             if thickness != BOXES[0] && thickness != BOXES[3] {
                 for (name, points) in [("uncut", uncut), ("default", cut)] {
-                    curves.push(Curve { name: format!("{millimetres} mm, {name}"), points, reference: false, marks: true });
+                    curves.push(Curve {
+                        name: format!("{millimetres} mm, {name}"),
+                        points,
+                        reference: false,
+                        marks: true,
+                    });
                 }
             }
         }
