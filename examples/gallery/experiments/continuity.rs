@@ -162,7 +162,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         title: "The wrench is continuous where faces come and go",
         source: "Elandt §X-C",
         result: format!(
-            "Where faces come and go the wrench changes by less than {worst:.0e} of the force, with damping, friction, all orders of \
+            "Where faces come and go the wrench changes by {worst:.1e} of the force at most, with damping, friction, all orders of \
              quadrature, triangles and polygons."
         ),
         figures: vec![Figure {

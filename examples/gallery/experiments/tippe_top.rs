@@ -130,7 +130,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         title: "A tippe top turns over",
         source: "Contensou 1963; Elandt §I",
         result: format!(
-            "On a compliant plane a ball with its mass below its middle, spun at 150 rad/s, stands on its head after {} s. On a point with \
+            "On a compliant plane a ball with its mass below its middle, spun at 150 rad/s, is upside down from {} s on. On a point with \
              the same friction it comes to roll and stays upright.",
             shown(over_after)
         ),
