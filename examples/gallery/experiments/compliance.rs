@@ -22,7 +22,7 @@ const DEPTH: f64 = 0.015;
 /// Modulus of the ball, Pa, and that of the half-space over it.
 const MODULUS: f64 = 1e5;
 const RATIOS: [f64; 3] = [0.1, 1.0, 10.0];
-const RESOLUTION: f64 = 0.003;
+const RESOLUTION: f64 = 0.005;
 
 /// The surface in the plane of the axis: distance from the axis, height, and pressure. On a ray from the ball's middle, at an
 /// angle to the vertical, both pressures are linear.

@@ -114,12 +114,13 @@ pub fn run(run: Run) -> Result<Page, Failure> {
                         "more: the end springs back".into()
                     };
                     rows.push(row(quantity, expected, motion.jump * SPEED, 2e-3));
-                    curves.push(Curve {
-                        name: kind.name.into(),
-                        points: motion.slip,
-                        reference: false,
-                        marks: false,
-                    });
+                    let name = match kind.name {
+                        "ncp" => "between rigid bodies",
+                        "lagged, rigid" => continue,
+                        name => name,
+                    };
+                    let points = motion.slip;
+                    curves.push(Curve { name: name.into(), points, reference: false, marks: false });
                 }
             }
             Err(error) => table += &format!("| `{}` | {error} | – | – |\n", kind.name),
