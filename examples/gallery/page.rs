@@ -55,6 +55,9 @@ pub enum Run {
 
 pub type Failure = Box<dyn std::error::Error>;
 
+/// Points (x, y) of a curve.
+pub type Points = Vec<(f64, f64)>;
+
 pub fn row(quantity: impl Into<String>, expected: impl Into<String>, value: f64, tolerance: f64) -> Row {
     Row { quantity: quantity.into(), expected: expected.into(), value, tolerance }
 }

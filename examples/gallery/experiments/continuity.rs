@@ -137,7 +137,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     );
     let mut filtered = 0.0;
     for case in cases() {
-        let walk = walk(&case, if run == Run::Full { STEPS } else { 100 })?;
+        let walk = walk(&case, if run == Run::Full { STEPS } else { 50 })?;
         let relative = walk.jump / walk.largest;
         table +=
             &format!("| {} | {} | {} | {} |\n", case.name, walk.changes, shown(walk.jump), shown(relative));

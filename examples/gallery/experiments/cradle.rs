@@ -3,7 +3,7 @@
 use isobar::Scene;
 
 use crate::figure::{Curve, Plot};
-use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
+use crate::page::{Failure, Figure, Page, Picture, Points, Run, row, shown};
 
 const BALLS: usize = 5;
 /// Radius (m), mass (kg), modulus (Pa), and the speed of the first ball (m/s).
@@ -33,7 +33,7 @@ fn scene(kind: &str, time_step: f64, gap: f64, rigid: bool) -> Result<Scene, Fai
 }
 
 /// Speeds along the row at the end, and over time.
-fn speeds(scene: &Scene) -> Result<([f64; BALLS], Vec<Vec<(f64, f64)>>), Failure> {
+fn speeds(scene: &Scene) -> Result<([f64; BALLS], Vec<Points>), Failure> {
     let trajectory = scene.rollout(UNTIL)?.simulate()?;
     let speed = |state: &isobar::State, ball: usize| state.bodies[ball].velocity.translational.x;
     let every = trajectory.times.len().div_ceil(400);

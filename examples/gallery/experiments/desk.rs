@@ -46,7 +46,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             match name {
                 "lcp" => (),
                 "ncp" => {
-                    curves.push(Curve { name: "lcp, ncp".into(), points, reference: false, marks: false })
+                    curves.push(Curve { name: "lcp, ncp".into(), points, reference: false, marks: false });
                 }
                 _ => curves.push(Curve { name: name.into(), points, reference: false, marks: false }),
             }

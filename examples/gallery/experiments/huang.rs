@@ -53,6 +53,9 @@ fn alone(mesh: &VolumeMesh, extent: &[f64], at: Vector3<f64>) -> Result<Vec<Alon
     mesh.tetrahedra.iter().map(one).collect()
 }
 
+/// Whether a pair has to be looked at.
+type Check = fn(&Alone, &Alone) -> bool;
+
 impl Alone {
     fn boxes_meet(&self, other: &Self) -> bool {
         (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
@@ -105,7 +108,7 @@ fn cases(level: u32) -> Result<Vec<Case>, Failure> {
     let shift = Vector3::new(0.0, 0.0, -APART);
     let (a, b) = (alone(&mesh, &extent, Vector3::zeros())?, alone(&mesh, &extent, shift)?);
     let mut all = Vec::new();
-    let checks: [(&'static str, fn(&Alone, &Alone) -> bool); 3] = [
+    let checks: [(&'static str, Check); 3] = [
         (PAPER[0].0, |_, _| true),
         (PAPER[1].0, Alone::boxes_meet),
         (PAPER[2].0, |a, b| a.boxes_meet(b) && a.plane_meets(b)),

@@ -124,6 +124,9 @@ fn plots(fields: &[Vec<(f64, f64)>]) -> Result<Vec<Plot<'static>>, Failure> {
         for amplitude in AMPLITUDES {
             curves.push(curve(format!("elements, {amplitude}"), finite_elements(law, amplitude)?, true));
         }
+        // What the paper says of the largest amplitude, if it is meant for the largest depth.
+        let paper = vec![(DEPTH, value_at(&fields[2], DEPTH) / (1.0 - BELOW))];
+        curves.push(Curve { name: "paper, 0.333".into(), points: paper, reference: false, marks: true });
         let (x, y) = ("depth d", "force");
         plots.push(Plot { title, x, y, logarithmic: [false; 2], curves });
     }
@@ -164,7 +167,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     let last = &fields[2];
     let implied = value_at(last, DEPTH) / (1.0 - BELOW);
     let mut table = String::from(
-        "| finite elements, η = 0.333 | force at d = 0.4 | field below it at d = 0.4 | at d = 0.2 | 23 % below at d = |\n|---|---|---|---|---|\n",
+        "| finite elements, η = 0.333 | force at d = 0.4 | field below it at d = 0.4 | at d = 0.2 | 23 % below at d = | at d = 0.4, in units of the layer's stiffness at first |\n|---|---|---|---|---|---|\n",
     );
     let mut at_end = Vec::new();
     for law in ["small strain", "logarithmic", "neo-Hookean"] {
@@ -173,7 +176,15 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         let depth = depth_where_below(last, &elements, BELOW).map_or("–".into(), |d| format!("{d:.2}"));
         let force = value_at(&elements, DEPTH);
         at_end.push(force);
-        table += &format!("| {law} | {force:.3} | {:.0} % | {:.0} % | {depth} |\n", below(DEPTH), below(0.2));
+        // A flat surface at the smallest depth stands for small strain.
+        let flat = finite_elements(law, 0.0)?;
+        let first = value_at(&flat, 0.01) * DEPTH / 0.01;
+        let by_stiffness = 100.0 * (1.0 - value_at(last, DEPTH) * first / force);
+        table += &format!(
+            "| {law} | {force:.3} | {:.0} % | {:.0} % | {depth} | {by_stiffness:.0} % |\n",
+            below(DEPTH),
+            below(0.2)
+        );
     }
     rows.push(row(
         "finite elements (small strain), d = 0.4, η = 0.333",
@@ -207,7 +218,9 @@ pub fn run(run: Run) -> Result<Page, Failure> {
               depth or an elastic law. Our elements agree with a linear field for a flat surface at small strain alone, and there the \
               field is 23 % below them at half the depth; at d = 0.4 the layer bears on most of the sinusoid, and less is missing. With \
               large strains a flat surface stiffens more than the sinusoid does, whose mean depth is less, and relative to it the \
-              elements bear less, with the neo-Hookean law less than the field. What 0.460 would take is not clear from the paper. \
+              elements bear less, with the neo-Hookean law less than the field. With the field as stiff as the layer is at first (the last \
+              column) the logarithmic law comes near the paper's statement, but then a flat surface does not agree. Which it \
+              was is not clear from the paper. \
               The field misses what Poisson's ratio does: the layer rises beside the contact."
             .into(),
         more: table,

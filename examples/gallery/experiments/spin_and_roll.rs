@@ -5,7 +5,7 @@ use isobar::rollout::Trajectory;
 
 use crate::figure::{Curve, Plot};
 use crate::kinds::{COMPLIANT, Kind, RIGID};
-use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
+use crate::page::{Failure, Figure, Page, Picture, Points, Run, row, shown};
 
 const DISK: &str = include_str!("../scenes/disk.toml");
 const BALL: &str = include_str!("../scenes/ball.toml");
@@ -46,7 +46,7 @@ fn softened(text: &str, kind: &Kind) -> String {
 
 /// By steps that are shorter by a factor: torque over μ N of the disk, from how fast it slows down, and its spin over time. The disk is a prism: its
 /// torque is less than that of a round one by as much as its mean radius.
-fn disk(kind: &Kind, shorter: f64, text: &str) -> Result<(f64, Vec<(f64, f64)>), Failure> {
+fn disk(kind: &Kind, shorter: f64, text: &str) -> Result<(f64, Points), Failure> {
     let mut scene = kind.scene(&softened(text, kind))?;
     scene.time_step *= shorter;
     // To rest where it is drawn.
@@ -63,7 +63,7 @@ fn disk(kind: &Kind, shorter: f64, text: &str) -> Result<(f64, Vec<(f64, f64)>),
 }
 
 /// By steps that are shorter by a factor: the speed of the ball once it rolls, over that at the start, the distance until then, and speeds over time.
-fn ball(kind: &Kind, shorter: f64) -> Result<(f64, f64, [Vec<(f64, f64)>; 2]), Failure> {
+fn ball(kind: &Kind, shorter: f64) -> Result<(f64, f64, [Points; 2]), Failure> {
     let mut scene = kind.scene(&softened(BALL, kind))?;
     scene.time_step *= shorter;
     let trajectory = scene.rollout(0.23)?.simulate()?;

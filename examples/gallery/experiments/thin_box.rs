@@ -110,7 +110,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             let (millimetres, expected) = (1e3 * thickness, shown(by_hand(thickness, 1.0) / TIME_STEPS[2]));
             let quantity = format!("box of {millimetres} mm, uncut steps of 5 ms: lost from the speed, m/s");
             rows.push(row(quantity, format!("{expected} (that depth in one step)"), uncut[2].1, 0.02));
-            let quantity = format!("the same, steps that are cut where they land (default)");
+            let quantity = "the same, steps that are cut where they land (default)";
             rows.push(row(format!("{quantity}, {millimetres} mm"), "–", cut[2].1, 0.1));
             if thickness != BOXES[0] && thickness != BOXES[3] {
                 for (name, points) in [("uncut", uncut), ("default", cut)] {
