@@ -16,8 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::folder::Folder;
 
 const KINDS: [&str; 4] = ["lagged", "similar", "tamsi", "sap"];
-const ALL: [&str; 9] =
-    ["lagged", "similar", "tamsi", "sap", "ecp", "lcp", "ncp", "lagged, 1e-5", "sap, 1e-5"];
+const WITH_ACCURACY: [&str; 6] = ["lagged", "similar", "tamsi", "sap", "lagged, 1e-5", "sap, 1e-5"];
 const G: f64 = 9.81;
 const FLOOR: &str = "name = \"floor\"\nfixed = true\n[[bodies.geometries]]\nshape = { half_space = {} }\n";
 const BOX: &str = "{ box = { size = [0.1, 0.08, 0.06] } }";
@@ -73,7 +72,7 @@ fn end(scene: &Scene, until: f64) -> State {
 #[test]
 fn a_block_slides_as_far_as_its_friction_lets_it_in_every_direction() {
     let folder = Folder::new("rigid-slides");
-    for kind in ALL {
+    for kind in WITH_ACCURACY {
         for (number, time_step) in [1e-3, 2e-3, 5e-3].into_iter().enumerate() {
             let angle = 0.39 * number as f64;
             let velocity = [angle.cos(), angle.sin(), 0.0];
@@ -96,7 +95,7 @@ fn a_block_slides_as_far_as_its_friction_lets_it_in_every_direction() {
 fn a_block_on_an_incline_sticks_or_slides_at_the_coefficient_of_friction() {
     let folder = Folder::new("rigid-incline");
     let friction = 0.4;
-    for kind in ALL {
+    for kind in WITH_ACCURACY {
         for angle in [0.0, 0.6, 2.1, 4.0] {
             let moves = |steepness: f64| {
                 let scene = scene(&folder, kind, 2e-3, friction, &[Piece::at_rest(BOX, [0.0, 0.0, 0.03])]);
@@ -225,7 +224,7 @@ fn steps_of_an_accuracy_agree_to_it() {
         assert!((reference.position.z - 0.03).abs() < 1e-8, "{kind}: {}", reference.position.z);
         for accuracy in [1e-3, 1e-4, 1e-5] {
             let off = (end_at(accuracy).position - reference.position).norm();
-            assert!(off < 3.0 * accuracy, "{kind}, {accuracy:e}: {off:e} m");
+            assert!(off < 0.1 * accuracy, "{kind}, {accuracy:e}: {off:e} m");
         }
     }
 }
@@ -294,7 +293,9 @@ fn general_scenes() -> Vec<(&'static str, Vec<Piece>)> {
 fn derivatives_are_those_of_the_steps() {
     let folder = Folder::new("rigid-derivatives");
     for kind in ["lagged", "sap", "lagged, 1e-3"] {
-        for (name, pieces) in general_scenes() {
+        // Each of the many steps of the last kind costs as much as one of the others.
+        let count = if kind.contains(',') { 1 } else { general_scenes().len() };
+        for (name, pieces) in general_scenes().into_iter().take(count) {
             let scene = scene(&folder, kind, 2e-3, 0.5, &pieces);
             let rollout = scene.rollout(6e-3).expect("settings");
             // Faces of more than three corners have a kink with respect to these.

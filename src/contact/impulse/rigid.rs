@@ -5,7 +5,7 @@
 //! δt (−K φ − δt K v_n)₊ (1 − d v_n)₊, where the bodies would overlap after the step, and leaves a small part of that. A spring
 //! that is evaluated at the end of the step gives back no more energy than it has; what an overlap at the start has is bounded by
 //! the velocity that it is undone with. K is in proportion to the mass m of the heaviest body, κ m: it does not follow the step, so
-//! that shorter ones converge. Steps of less than 10⁻⁶ s have the same d, too.
+//! that shorter ones converge.
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
@@ -24,10 +24,13 @@ use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 
 /// κ: the stiffness over the mass of the heaviest body, 1/s²: a step of δt leaves about 1/(κ δt²) of an approach of that body.
 const STIFFNESS: f64 = 1e9;
-/// Overlaps are undone with no more than this velocity, m/s: in steps that are longer than `BRIEF` by the load at their start,
+/// Overlaps are undone with no more than this velocity, m/s, by the load at the start of the step.
 const FASTEST: f64 = 0.01;
-/// and in shorter ones, which resolve an impact, by dissipation, that these have for it. In s.
+/// Steps that are shorter than this, in s, resolve impacts, which have a dissipation there, in s/m: nothing leaves one faster than
+/// its inverse, and so nearly with the velocity that it has after a longer step, 0. Those need none, and their equations
+/// are easier to solve.
 const BRIEF: f64 = 1e-4;
+const DISSIPATION: f64 = 1e4;
 /// What velocities may change by in a step, m/s², as far as features are looked for.
 const ACCELERATION: f64 = 10.0;
 /// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
@@ -84,17 +87,10 @@ fn law<T: Scalar>(
 /// What the impulse of a contact at a distance depends on. Where its law is SAP's the effective mass is that of the heaviest body.
 fn constants<T: Scalar>(law: &ImpulseLaw<T>, heaviest: f64, distance: T) -> FaceConstants<T> {
     let stiffness = T::from(STIFFNESS * heaviest);
-    let brevity = law.dt.recip() * BRIEF;
-    let often = if brevity.real() > 1.0 { brevity * brevity } else { T::from(1.0) };
-    let deepest = law.dt * often * FASTEST;
-    let depth = if -distance.real() < deepest.real() { -distance } else { deepest };
-    // In s/m: none in long steps, whose equations it would only make harder to solve.
-    let most = T::from(FASTEST.recip());
-    let dissipation = match brevity.real() - 1.0 {
-        ..=0.0 => T::from(0.0),
-        x if x < most.real() => brevity - T::from(1.0),
-        _ => most,
-    };
+    let deepest = law.dt * FASTEST;
+    let is_brief = law.dt.real() < BRIEF && law.model != ContactModel::Sap;
+    let depth = if is_brief || -distance.real() < deepest.real() { -distance } else { deepest };
+    let dissipation = T::from(if is_brief { DISSIPATION } else { 0.0 });
     let history = T::from(heaviest.recip());
     FaceConstants { load: stiffness * depth, stiffness, dissipation, history }
 }
@@ -200,6 +196,8 @@ impl DiscretePatch {
         }
         self.law.model = ContactModel::Sap;
         for i in self.contacts.clone() {
+            let face = &mut contacts.constants[i];
+            face.load = face.load.min(face.stiffness * self.law.dt * FASTEST);
             let own = self.law_of(contacts, i).regularization(&contacts.constants[i]);
             if contacts.regularization.len() <= i {
                 contacts.regularization.resize(i + 1, own);

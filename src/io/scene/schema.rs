@@ -146,8 +146,8 @@ pub enum SolverKind {
     /// The transition-aware modified semi-implicit method: implicit, not convex, with friction in
     /// exact proportion to the normal force.
     Tamsi,
-    /// Linear complementarity problems between rigid geometries: implicit, inelastic, with friction at each
-    /// point. Not with `accuracy`.
+    /// Linear complementarity problems between rigid geometries: implicit, inelastic, with friction in a polyhedral
+    /// cone at each point. Not with `accuracy`.
     Lcp,
     /// A nonlinear complementarity problem between rigid geometries: as `lcp`.
     Ncp,

@@ -5,11 +5,11 @@ use nalgebra::Vector3;
 
 use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
 use super::data::StepData;
-use super::equations::{Layout, Scaling, scaled_velocities};
+use super::equations::{DIRECTIONS, Layout, Scaling, scaled_velocities};
 use super::held::{Held, HeldEquations, Solution};
 use super::kinematics::Kinematics;
 use super::linear::{LinearSolution, LinearSolver};
-use super::modes::{Carrying, Impulses, Modes, Rows, Slip};
+use super::modes::{Carrying, Impulses, Modes, Rows, Slip, direction};
 use super::normals::row_at_end;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -66,7 +66,15 @@ pub(super) fn first_modes(data: &StepData, used: &[usize], free: &At) -> Modes {
         let friction = data.patches[data.contacts[k].patch].friction;
         // Slips of rounding are none: bodies that fall together stick.
         let still = friction * approach + EQUAL * data.scales.velocity;
-        Carrying { contact: k, slip: slip_of(slip_at(data, kinematics, k), friction, still), weight: 1.0 }
+        Carrying {
+            contact: k,
+            slip: if friction > 0.0 {
+                slip_of(&slips(data, kinematics, k), friction, still)
+            } else {
+                Slip::Smooth
+            },
+            weight: 1.0,
+        }
     });
     Modes::new(carrying.collect())
 }
@@ -79,7 +87,7 @@ pub(super) fn modes_of(data: &StepData, layout: &Layout, solution: &LinearSoluti
     for (position, (&contact, &p)) in layout.used.iter().zip(&solution.impulses).enumerate() {
         if p > EQUAL * sum {
             let slip = match layout.frictional.binary_search(&position) {
-                Ok(cone) => slip_of(solution.slips[cone], 1.0, still),
+                Ok(cone) => slip_of(&solution.slips[cone], 1.0, still),
                 Err(_) => Slip::Smooth,
             };
             carrying.push(Carrying { contact, slip, weight: p });
@@ -88,23 +96,46 @@ pub(super) fn modes_of(data: &StepData, layout: &Layout, solution: &LinearSoluti
     Modes::new(carrying)
 }
 
-/// The slip velocity of a contact along its tangents.
-fn slip_at(data: &StepData, kinematics: &Kinematics, contact: usize) -> [f64; 2] {
+/// The velocities of a contact along the directions of its cone.
+fn slips(data: &StepData, kinematics: &Kinematics, contact: usize) -> [f64; DIRECTIONS] {
     let patch = &data.patches[data.contacts[contact].patch];
-    let [t, o, _] = kinematics.frame(patch, &kinematics.gaps[contact].normal);
-    let slip = kinematics.relative_velocity(patch.bodies, &kinematics.gaps[contact].point);
-    [t.dot(&slip), o.dot(&slip)]
+    let frame = kinematics.frame(patch, &kinematics.gaps[contact].normal);
+    slips_along(data, kinematics, contact, &frame)
 }
 
-/// What friction does at a slip velocity, if one below `still` is none.
-fn slip_of([t, o]: [f64; 2], friction: f64, still: f64) -> Slip {
-    let speed = t.hypot(o);
+/// The same with the axes of the contact.
+fn slips_along(
+    data: &StepData,
+    kinematics: &Kinematics,
+    contact: usize,
+    frame: &[Vector3<f64>; 3],
+) -> [f64; DIRECTIONS] {
+    let bodies = data.patches[data.contacts[contact].patch].bodies;
+    let slip = kinematics.relative_velocity(bodies, &kinematics.gaps[contact].point);
+    std::array::from_fn(|index| direction(frame, index).dot(&slip))
+}
+
+/// The direction along which a contact slips least, which its friction is along.
+fn nearest(slips: &[f64; DIRECTIONS]) -> usize {
+    (1..DIRECTIONS).fold(0, |best, k| if slips[k] < slips[best] { k } else { best })
+}
+
+/// What friction does at velocities along the directions, if those below `still` are none.
+fn slip_of(slips: &[f64; DIRECTIONS], friction: f64, still: f64) -> Slip {
+    let best = nearest(slips);
     if friction <= 0.0 {
-        Slip::Smooth
-    } else if speed <= still {
-        Slip::Stick
+        return Slip::Smooth;
+    }
+    if -slips[best] <= still {
+        return Slip::Stick;
+    }
+    let equal = |k: usize| slips[k % DIRECTIONS] - slips[best] <= EQUAL * slips[best].abs();
+    if equal(best + 1) {
+        Slip::Side(best)
+    } else if equal(best + DIRECTIONS - 1) {
+        Slip::Side((best + DIRECTIONS - 1) % DIRECTIONS)
     } else {
-        Slip::Slips([-t / speed, -o / speed])
+        Slip::Corner(best)
     }
 }
 
@@ -124,10 +155,7 @@ pub(super) fn solve_by_active_set(
         let friction = modes.friction(data, &held.rows, &held.impulses);
         match changed(data, used, &modes, &held, &friction, sticking) {
             Some(other) => modes = other,
-            None => match modes.following() {
-                Ok(following) => modes = following,
-                Err(modes) => return Some(solution(data, modes, held, friction, iterations)),
-            },
+            None => return Some(solution(data, modes, held, friction, iterations)),
         }
         at = held.at;
     }
@@ -231,28 +259,45 @@ fn changed(
             continue;
         }
         let patch = &data.patches[data.contacts[carrying.contact].patch];
+        let frame = &rows.frames[at];
+        let along: [f64; DIRECTIONS] = std::array::from_fn(|k| direction(frame, k).dot(&friction[at]));
+        let most = patch.friction * p;
+        let slips = || slips_along(data, kinematics, carrying.contact, frame);
         let slip = match carrying.slip {
             Slip::Smooth => Slip::Smooth,
             Slip::Stick if sticking == Sticking::Known => Slip::Stick,
             Slip::Stick => {
-                let [t, o, _] = &rows.frames[at];
-                let [along_t, along_o] = [t.dot(&friction[at]), o.dot(&friction[at])];
-                let size = along_t.hypot(along_o);
-                let is_held = size <= patch.friction * p + ROUNDED * sum;
-                if is_held { Slip::Stick } else { Slip::Slips([along_t / size, along_o / size]) }
+                let size = along[0].abs() + along[1].abs();
+                let best = (0..DIRECTIONS).fold(0, |best, k| if along[k] > along[best] { k } else { best });
+                if size > most + ROUNDED * sum { Slip::Corner(best) } else { Slip::Stick }
             }
-            Slip::Slips(before) => {
-                let slip = slip_at(data, kinematics, carrying.contact);
-                let (bodies, point) = (patch.bodies, &kinematics.gaps[carrying.contact].point);
-                let along = rows.directions[at].dot(&kinematics.relative_velocity(bodies, point));
-                match slip_of(slip, patch.friction, equal) {
-                    _ if along > equal => Slip::Stick,
-                    Slip::Slips(now) => Slip::Slips(now),
-                    _ => Slip::Slips(before),
+            Slip::Corner(index) => {
+                let slips = slips();
+                let best = nearest(&slips);
+                if slips[index] - slips[best] <= equal {
+                    Slip::Corner(index)
+                } else if best == (index + 2) % DIRECTIONS {
+                    Slip::Stick
+                } else if best == (index + 1) % DIRECTIONS {
+                    Slip::Side(index)
+                } else {
+                    Slip::Side(best)
+                }
+            }
+            Slip::Side(first) => {
+                let second = (first + 1) % DIRECTIONS;
+                if slips()[first] > equal {
+                    Slip::Stick
+                } else if along[first] < -ROUNDED * sum {
+                    Slip::Corner(second)
+                } else if along[second] < -ROUNDED * sum {
+                    Slip::Corner(first)
+                } else {
+                    Slip::Side(first)
                 }
             }
         };
-        is_changed |= std::mem::discriminant(&slip) != std::mem::discriminant(&carrying.slip);
+        is_changed |= slip != carrying.slip;
         next.push(Carrying { contact: carrying.contact, slip, weight: p.max(0.0) });
     }
     let closed = CLOSED * data.scales.length;
@@ -266,7 +311,7 @@ fn changed(
         let pressed = modes.pressed(data, rows, &row, &held.factors);
         if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
-            let slip = slip_of(slip_at(data, kinematics, k), patch.friction, equal);
+            let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);
             let weight = sum / (1 + modes.carrying.len()) as f64;
             next.push(Carrying { contact: k, slip, weight });
         }

@@ -8,8 +8,8 @@
 //! * The **ellipsoid** (eq. 8): one wrench for all contacts of two geometries, at their equivalent contact point
 //!   a = Σ p x / Σ p. With q such that p_t = e_t q_t, and so on, and s the velocities at a, that is
 //!   0 = e μ pₙ s + q σ, 0 ≤ (μ pₙ)² − ‖q‖² ⟂ σ ≥ 0. Velocities are affine in the point, so pₙ s(a) = Σ p s(x).
-//! * The **cone** at each contact: an impulse q of friction with ‖q‖ ≤ μ p, against the slip s where that is not 0. Both are
-//!   that q is the nearest to q − s of what the cone allows (Alart and Curnier 1991).
+//! * The **polyhedral cone** of Stewart and Trinkle (1996) at each contact: impulses β along directions d with
+//!   0 ≤ β ⟂ λ + dᵀv ≥ 0, and 0 ≤ λ ⟂ μ p − Σ β ≥ 0.
 //!
 //! The normals of a patch are parallel, and its contacts lie in its plane: of a polyhedron over a plane they are the
 //! vertices of the convex hull, and nonnegative impulses on them are what eq. 13 to 17 say with multipliers of the
@@ -24,16 +24,18 @@ use super::row::Row;
 use crate::linear_algebra::MixedProblem;
 use crate::scalar::Scalar;
 
+/// Directions of a polyhedral cone.
+pub(super) const DIRECTIONS: usize = 4;
 /// The least impulse that an equivalent contact point is divided by, in units of the scale.
 const LEAST_IMPULSE: f64 = 1e-12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrictionLaw {
     Ellipsoid,
-    Cone,
+    Polyhedral,
 }
 
-/// Which variables there are: velocities, then q of the ellipsoids or cones, the impulses p, and σ of the ellipsoids.
+/// Which variables there are: velocities, then q of the ellipsoids, the impulses p, and σ or β and λ.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub law: FrictionLaw,
@@ -58,7 +60,7 @@ impl Layout {
                 };
                 (0..data.patches.len()).filter(|&patch| has(patch)).collect()
             }
-            FrictionLaw::Cone => {
+            FrictionLaw::Polyhedral => {
                 let friction = |k: usize| data.patches[data.contacts[k].patch].friction.real();
                 (0..used.len()).filter(|&i| friction(used[i]) > 0.0).collect()
             }
@@ -66,30 +68,34 @@ impl Layout {
         Self { law, used, frictional, compliance: 0.0, velocities: data.velocity_count() }
     }
 
-    /// Where q of an ellipsoid or a cone begins.
-    pub fn friction(&self, index: usize) -> usize {
-        let parts = match self.law {
-            FrictionLaw::Ellipsoid => 3,
-            FrictionLaw::Cone => 2,
-        };
-        self.velocities + parts * index
+    /// Where q of the ellipsoids begins.
+    pub fn ellipsoids(&self) -> usize {
+        self.velocities
     }
 
     /// Where the impulses along the normals begin.
     pub fn impulses(&self) -> usize {
-        self.friction(self.frictional.len())
+        match self.law {
+            FrictionLaw::Ellipsoid => self.velocities + 3 * self.frictional.len(),
+            FrictionLaw::Polyhedral => self.velocities,
+        }
     }
 
-    /// Where σ begins.
+    /// Where σ, or β, begins.
     pub fn multipliers(&self) -> usize {
         self.impulses() + self.used.len()
+    }
+
+    /// Where λ begins.
+    pub fn cone_multipliers(&self) -> usize {
+        self.multipliers() + DIRECTIONS * self.frictional.len()
     }
 
     /// The number of variables.
     pub fn size(&self) -> usize {
         match self.law {
             FrictionLaw::Ellipsoid => self.multipliers() + self.frictional.len(),
-            FrictionLaw::Cone => self.multipliers(),
+            FrictionLaw::Polyhedral => self.cone_multipliers() + self.frictional.len(),
         }
     }
 
@@ -153,7 +159,7 @@ fn evaluate_at<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], moved: &
     match layout.law {
         FrictionLaw::Ellipsoid => {
             for (i, &patch) in layout.frictional.iter().enumerate() {
-                let row = layout.friction(i);
+                let row = layout.ellipsoids() + 3 * i;
                 let q = [z[row], z[row + 1], z[row + 2]];
                 let sigma = z[layout.multipliers() + i];
                 let slip = patch_slip(data, &layout.used, patch, impulses, kinematics);
@@ -178,27 +184,24 @@ fn evaluate_at<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], moved: &
                     .add_to_momenta(&mut momentum);
             }
         }
-        FrictionLaw::Cone => {
+        FrictionLaw::Polyhedral => {
+            let (first_beta, first_lambda) = (layout.multipliers(), layout.cone_multipliers());
             for (i, &position) in layout.frictional.iter().enumerate() {
                 let k = layout.used[position];
                 let patch = &data.patches[data.contacts[k].patch];
                 let gap = &kinematics.gaps[k];
                 let [t, o, _] = kinematics.frame(patch, &gap.normal);
                 let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
-                let row = layout.friction(i);
-                let q = [z[row], z[row + 1]];
-                let pull = [q[0] - t.dot(&slip) * per_velocity, q[1] - o.dot(&slip) * per_velocity];
-                let most = patch.friction * impulses[position];
-                let square = pull[0] * pull[0] + pull[1] * pull[1];
-                let part = if most.real() <= 0.0 {
-                    zero
-                } else if square.real() <= most.real() * most.real() {
-                    T::from(1.0)
-                } else {
-                    most * square.sqrt().recip()
-                };
-                (0..2).for_each(|axis| out[row + axis] = q[axis] - pull[axis] * part);
-                let force = (t * q[0] + o * q[1]) * impulse;
+                let lambda = z[first_lambda + i];
+                let mut sum = zero;
+                let mut force = Vector3::from_element(zero);
+                for (j, d) in [t, o, -t, -o].into_iter().enumerate() {
+                    let beta = z[first_beta + DIRECTIONS * i + j];
+                    sum += beta;
+                    force += d * (beta * impulse);
+                    out[first_beta + DIRECTIONS * i + j] = lambda + d.dot(&slip) * per_velocity;
+                }
+                out[first_lambda + i] = patch.friction * impulses[position] - sum;
                 Row::of_force(data, kinematics, patch.bodies, &gap.point, &force)
                     .add_to_momenta(&mut momentum);
             }
@@ -338,7 +341,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(6);
         for kind in kinds_of_gaps() {
             let data = data(&mut rng, LocalGap { kind, flipped: false }, [false, true]);
-            for law in [FrictionLaw::Ellipsoid, FrictionLaw::Cone] {
+            for law in [FrictionLaw::Ellipsoid, FrictionLaw::Polyhedral] {
                 let layout = Layout::new(&data, law, vec![0]);
                 let z: Vec<f64> = (0..layout.size()).map(|_| rng.random_range(0.1..0.5)).collect();
                 let equations = || Equations { data: &data, layout: &layout };

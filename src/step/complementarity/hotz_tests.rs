@@ -62,7 +62,7 @@ fn start() -> State {
 }
 
 fn layout(data: &StepData) -> Layout {
-    Layout::new(data, FrictionLaw::Cone, (0..data.contacts.len()).collect())
+    Layout::new(data, FrictionLaw::Polyhedral, (0..data.contacts.len()).collect())
 }
 
 /// §2.2: linear problems by Lemke's algorithm, each at the positions of the last one, until they stay the same. Points that share

@@ -10,21 +10,16 @@ use nalgebra::{DMatrix, Matrix3, Vector3};
 
 use super::data::{Place, StepData};
 use super::dynamics::BODY;
-use super::equations::{FrictionLaw, Layout, Scaling, patch_slip, scaled_velocities};
+use super::equations::{DIRECTIONS, FrictionLaw, Layout, Scaling, patch_slip, scaled_velocities};
 use super::held::Solution;
 use super::kinematics::Kinematics;
+use super::modes::direction;
 use super::normals::normal_rows;
 use super::row::Row;
 use crate::linear_algebra::{Lemke, LemkeOutcome};
 
-/// Directions of the polyhedral cones that linear problems have in the place of round ones (Stewart and Trinkle 1996): impulses β
-/// along directions d with 0 ≤ β ⟂ λ + dᵀv ≥ 0, and 0 ≤ λ ⟂ μ p − Σ β ≥ 0. One of them is along the slip at the velocities of the
-/// last problem, so that a fixed point has round friction.
-const DIRECTIONS: usize = 4;
 /// Multiplications of Lemke's algorithm in a step, a second or two.
 const MOST_WORK: u64 = 2_000_000_000;
-/// Slip below this part of the velocity scale has no direction.
-const STILL: f64 = 1e-9;
 /// Iterations for the multiplier of an ellipsoid.
 const SECULAR_ITERATIONS: usize = 60;
 
@@ -49,10 +44,10 @@ pub(super) struct LinearSolution {
     pub impulses: Vec<f64>,
     /// q and σ of the patches in the order of the data, in units of the scales.
     pub ellipsoids: Vec<([f64; 3], f64)>,
-    /// The impulses of friction of the contacts with cones along their tangents, in units of the scale.
-    pub cones: Vec<[f64; 2]>,
-    /// The velocities of the contacts with cones along their tangents, m/s.
-    pub slips: Vec<[f64; 2]>,
+    /// β and λ of the contacts with cones, in units of the scales.
+    pub cones: Vec<([f64; DIRECTIONS], f64)>,
+    /// The velocities of the contacts with cones along its directions, m/s.
+    pub slips: Vec<[f64; DIRECTIONS]>,
     /// Which impulses of a sweep are in the basis.
     pub basic_impulses: Vec<bool>,
 }
@@ -197,16 +192,12 @@ impl LinearSolver {
                 kinematics.gaps[k].distance / data.dt + row.dot(&self.free) - row.dot(velocities)
             })
             .collect();
-        let mut turns = Vec::with_capacity(cones);
         for &position in &layout.frictional {
             let k = layout.used[position];
             let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
             let frame = kinematics.frame(patch, &gap.normal);
             let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
-            let turn = turn_to([frame[0].dot(&slip), frame[1].dot(&slip)], STILL * speed);
-            turns.push(turn);
-            let [t, o] = [frame[0] * turn[0] + frame[1] * turn[1], frame[1] * turn[0] - frame[0] * turn[1]];
-            for d in [t, o, -t, -o] {
+            for d in (0..DIRECTIONS).map(|index| direction(&frame, index)) {
                 let row = Row::of_force(data, &kinematics, patch.bodies, &gap.point, &d);
                 // What is not of free bodies is of belts.
                 right.push(row.dot(&self.free) + d.dot(&slip) - row.dot(velocities));
@@ -248,25 +239,12 @@ impl LinearSolver {
         Some(LinearSolution {
             impulses: z[..normals].to_vec(),
             ellipsoids: Vec::new(),
-            cones: (0..cones)
-                .map(|i| turned(turns[i], [0, 1].map(|j| z[beta(i, j)] - z[beta(i, j + 2)])))
-                .collect(),
-            slips: (0..cones).map(|i| turned(turns[i], [0, 1].map(|j| along(beta(i, j))))).collect(),
+            cones: (0..cones).map(|i| (std::array::from_fn(|j| z[beta(i, j)]), z[moving + i])).collect(),
+            slips: (0..cones).map(|i| std::array::from_fn(|j| along(beta(i, j)))).collect(),
             basic_impulses: Vec::new(),
             velocities: v,
         })
     }
-}
-
-/// The cosine and the sine of the turn from the first tangent to a slip; none where that is below `still`.
-fn turn_to([t, o]: [f64; 2], still: f64) -> [f64; 2] {
-    let speed = t.hypot(o);
-    if speed > still { [t / speed, o / speed] } else { [1.0, 0.0] }
-}
-
-/// What is along turned tangents along those before the turn.
-fn turned([cos, sin]: [f64; 2], [t, o]: [f64; 2]) -> [f64; 2] {
-    [cos * t - sin * o, sin * t + cos * o]
 }
 
 /// The rows of a patch's friction, e_t t, e_o o and the turn e_r n, and the velocities along them.
@@ -356,14 +334,15 @@ pub(super) fn variables(data: &StepData, layout: &Layout, solution: &LinearSolut
             }
             for (i, &patch) in layout.frictional.iter().enumerate() {
                 let (q, sigma) = solution.ellipsoids[patch];
-                z[layout.friction(i)..][..3].copy_from_slice(&q);
+                z[layout.ellipsoids() + 3 * i..][..3].copy_from_slice(&q);
                 z[layout.multipliers() + i] = sigma;
             }
         }
-        FrictionLaw::Cone => {
+        FrictionLaw::Polyhedral => {
             z[first..layout.multipliers()].copy_from_slice(&solution.impulses);
-            for (i, q) in solution.cones.iter().enumerate() {
-                z[layout.friction(i)..][..2].copy_from_slice(q);
+            for (i, (beta, lambda)) in solution.cones.iter().enumerate() {
+                z[layout.multipliers() + DIRECTIONS * i..][..DIRECTIONS].copy_from_slice(beta);
+                z[layout.cone_multipliers() + i] = *lambda;
             }
         }
     }
@@ -377,9 +356,9 @@ pub(super) fn linear_solution(data: &StepData, layout: &Layout, z: &[f64]) -> Li
     let slips = layout.frictional.iter().map(|&position| {
         let k = layout.used[position];
         let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
-        let [t, o, _] = kinematics.frame(patch, &gap.normal);
+        let frame = kinematics.frame(patch, &gap.normal);
         let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
-        [t.dot(&slip), o.dot(&slip)]
+        std::array::from_fn(|index| direction(&frame, index).dot(&slip))
     });
     let slips = slips.collect();
     let impulses = z[layout.impulses()..layout.multipliers()].to_vec();
@@ -399,8 +378,13 @@ pub(super) fn cone_variables(data: &StepData, layout: &Layout, solution: &Soluti
     let cone = |&position: &usize| {
         let k = layout.used[position];
         let (patch, gap) = (&data.patches[data.contacts[k].patch], &kinematics.gaps[k]);
-        let [t, o, _] = kinematics.frame(patch, &gap.normal);
-        [t.dot(&friction[k]), o.dot(&friction[k])]
+        let frame = kinematics.frame(patch, &gap.normal);
+        let slip = kinematics.relative_velocity(patch.bodies, &gap.point);
+        let along = |index: usize, v: &Vector3<f64>| direction(&frame, index).dot(v);
+        let lambda = (0..DIRECTIONS).map(|index| -along(index, &slip)).fold(0.0, f64::max);
+        let beta = std::array::from_fn(|index| along(index, &friction[k]).max(0.0));
+        // Of a contact that carries nothing the multiplier is 0 or any that is large enough.
+        (beta, lambda / data.scales.velocity)
     };
     let solution = LinearSolution {
         cones: layout.frictional.iter().map(cone).collect(),

@@ -86,7 +86,7 @@ fn linear_problems(
         return Err(Failure::Ray);
     }
     // Those of a softer problem, where very many carry.
-    let layout = Layout::new(data, FrictionLaw::Cone, used);
+    let layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     let soft = relaxed(data, &layout.used, &layout.frictional, &free, linear);
     let modes = modes_of(data, &layout, &soft);
     let at = At::new(data, soft.velocities);
@@ -103,7 +103,7 @@ fn by_pivots(
     mut velocities: Vec<f64>,
     linear: &mut LinearSolver,
 ) -> Result<Solution, Failure> {
-    let mut layout = Layout::new(data, FrictionLaw::Cone, used);
+    let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     let mut failure = Failure::Ray;
     for iteration in 0..LINEAR_ITERATIONS {
         // Where rounding hides the way with one, another is tried; and others where modes do not settle.
@@ -149,7 +149,7 @@ fn nonlinear_problem(
 ) -> Result<Solution, Failure> {
     let free = nearby.map_or_else(|| linear.free().to_vec(), |nearby| nearby.velocities.clone());
     let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 200 };
-    let mut layout = Layout::new(data, FrictionLaw::Cone, used);
+    let mut layout = Layout::new(data, FrictionLaw::Polyhedral, used);
     if let Ok(solution) = linear_problems(data, layout.used.clone(), linear, effort, nearby) {
         let mut z = cone_variables(data, &layout, &solution);
         // Of impulses that are not determined Newton's method would look for others.

@@ -79,13 +79,13 @@ use crate::scalar::Scalar;
 #[non_exhaustive]
 pub enum ComplementarityMethod {
     /// Contacts that would close are bilateral and solved for by Newton's method; those that pull are released (Hotz
-    /// §2.1, eq. 3). Friction is that of `Lcp`. Contacts that only close because of others are not seen.
+    /// §2.1, eq. 3). Friction is in polyhedral cones. Contacts that only close because of others are not seen.
     Bilateral,
-    /// The nonlinear complementarity problem by Fischer's function (Hotz §2.1, eq. 4 and 5), with the
-    /// friction of `Lcp`.
+    /// The nonlinear complementarity problem by Fischer's function (Hotz §2.1, eq. 4 and 5), with friction in polyhedral
+    /// cones.
     Ncp,
-    /// The fixed point of linear complementarity problems, each solved by Lemke's algorithm (Hotz §2.2). Friction is at each
-    /// point, of μ times the impulse along the normal against the slip, or as large as it takes to stick.
+    /// The fixed point of linear complementarity problems, each solved by Lemke's algorithm (Hotz §2.2), with friction in
+    /// polyhedral cones (Stewart and Trinkle 1996).
     Lcp,
     /// Equivalent contact points (Xie and Chakraborty): one for each pair of geometries, with friction in an ellipsoid
     /// of force and moment.

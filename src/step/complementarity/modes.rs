@@ -1,8 +1,8 @@
-//! What contacts with friction do, and the equations of a step in which they keep doing it.
+//! What contacts with friction in polyhedral cones do, and the equations of a step in which they keep doing it.
 //!
-//! A contact that carries has a distance of 0, and *sticks* (no velocity along both tangents) or *slips*, with the friction μ p
-//! against its slip. While it is found what contacts do, that is along a direction which is held; in the equations of the solution it
-//! follows the velocities.
+//! A contact that carries has a distance of 0, and *sticks* (no velocity along both tangents), slips with its friction at
+//! a *corner* of the cone's section (μ p against the slip, along the direction that it is nearest to), or slips such that
+//! two directions are equally near, with its friction somewhere on the *side* between them.
 //!
 //! Where more points carry than it takes, their impulses are not determined by these conditions, and neither is the motion
 //! if the points slip in different directions. Of all impulses those are taken that contacts have which give by the
@@ -15,24 +15,23 @@
 use nalgebra::{DMatrix, DVector, Vector3};
 
 use super::data::StepData;
-use super::equations::scaled_velocities;
+use super::equations::{DIRECTIONS, scaled_velocities};
 use super::kinematics::Kinematics;
 use super::normals::{normal_rows, row_at_end};
 use super::row::{Row, independent};
 use crate::scalar::Scalar;
 
 /// What friction does at a contact that carries.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slip {
     /// There is none.
     Smooth,
     Stick,
-    /// It slips, with an impulse along this direction in the tangents t and o: it has the length 1.
-    Slips([f64; 2]),
+    /// The impulse is along a direction, by its index.
+    Corner(usize),
+    /// It is between a direction and the next one.
+    Side(usize),
 }
-
-/// Slip below this part of the velocity scale has no direction.
-const STILL: f64 = 1e-12;
 
 /// A contact that carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +48,7 @@ pub(super) struct Carrying {
 pub(super) struct Held {
     /// Position among those that carry.
     at: usize,
-    /// The first or the second tangent.
+    /// The first and the second tangent of one that sticks; 0 of one on a side.
     axis: usize,
 }
 
@@ -65,8 +64,6 @@ pub(super) struct Modes {
     /// Whether normals and tangents share a load together: where friction holds what other contacts' normals do, as that of an arm beside a
     /// block that stands.
     together: bool,
-    /// Whether the friction of what slips follows the velocities.
-    follows: bool,
 }
 
 /// The rows of contacts that carry.
@@ -79,8 +76,6 @@ pub(super) struct Rows<T = f64> {
     held: Vec<Row<T>>,
     /// The axes t, o and n of each contact that carries.
     pub frames: Vec<[Vector3<T>; 3]>,
-    /// The directions of the friction of those that slip; 0 of others.
-    pub directions: Vec<Vector3<T>>,
 }
 
 /// How impulses follow factors: the share of each contact's normal in each factor, and then that of each tangent that is held.
@@ -96,6 +91,12 @@ pub(super) struct Impulses<T = f64> {
     held: Vec<T>,
 }
 
+/// A direction of the cone.
+pub(super) fn direction<T: Scalar>(frame: &[Vector3<T>; 3], index: usize) -> Vector3<T> {
+    let tangent = frame[index % 2];
+    if index % DIRECTIONS < 2 { tangent } else { -tangent }
+}
+
 impl Modes {
     /// Those of contacts that carry.
     pub fn new(carrying: Vec<Carrying>) -> Self {
@@ -103,7 +104,8 @@ impl Modes {
         for (at, contact) in carrying.iter().enumerate() {
             match contact.slip {
                 Slip::Stick => held.extend((0..2).map(|axis| Held { at, axis })),
-                Slip::Smooth | Slip::Slips(_) => {}
+                Slip::Side(_) => held.push(Held { at, axis: 0 }),
+                Slip::Smooth | Slip::Corner(_) => {}
             }
         }
         Self { carrying, held, ..Self::default() }
@@ -112,16 +114,6 @@ impl Modes {
     /// The same, with a load that normals and tangents share together.
     pub fn sharing_together(self) -> Self {
         Self { together: true, ..self }
-    }
-
-    /// The same, with friction that follows the velocities; unchanged where it does already, or where nothing slips.
-    pub fn following(mut self) -> Result<Self, Self> {
-        let slips = self.carrying.iter().any(|of| matches!(of.slip, Slip::Slips(_)));
-        if self.follows || !slips {
-            return Err(self);
-        }
-        self.follows = true;
-        Ok(self)
     }
 
     /// Those of other contacts, which share a load in the same way.
@@ -145,25 +137,14 @@ impl Modes {
         (data.patches[data.contacts[contact].patch].bodies, kinematics.gaps[contact].point)
     }
 
-    /// The direction of the friction of a contact that carries; 0 where it does not slip.
-    fn direction<T: Scalar>(
-        &self,
-        data: &StepData<T>,
-        kinematics: &Kinematics<T>,
-        at: usize,
-        [t, o, _]: &[Vector3<T>; 3],
-    ) -> Vector3<T> {
-        let Slip::Slips(along) = self.carrying[at].slip else { return Vector3::from_element(T::from(0.0)) };
-        if self.follows {
-            let (bodies, point) = self.place(data, kinematics, at);
-            let slip = kinematics.relative_velocity(bodies, &point);
-            let [along_t, along_o] = [t.dot(&slip), o.dot(&slip)];
-            let square = along_t * along_t + along_o * along_o;
-            if square.real().sqrt() > STILL * data.scales.velocity {
-                return (t * along_t + o * along_o) * -square.sqrt().recip();
+    fn tangent<T: Scalar>(&self, held: Held, frame: &[Vector3<T>; 3]) -> Vector3<T> {
+        match self.carrying[held.at].slip {
+            Slip::Side(first) => {
+                let half = T::from(std::f64::consts::FRAC_1_SQRT_2);
+                (direction(frame, first) - direction(frame, first + 1)) * half
             }
+            _ => frame[held.axis],
         }
-        t * T::from(along[0]) + o * T::from(along[1])
     }
 
     /// The rows with bodies after the step.
@@ -171,29 +152,26 @@ impl Modes {
         let contacts = || self.carrying.iter().map(|of| of.contact);
         let frames = kinematics.frames(data, contacts());
         let mut carried = normal_rows(data, kinematics, contacts());
-        let directions: Vec<_> = frames
-            .iter()
-            .enumerate()
-            .map(|(at, frame)| self.direction(data, kinematics, at, frame))
-            .collect();
         for (at, carrying) in self.carrying.iter().enumerate() {
-            if !matches!(carrying.slip, Slip::Slips(_)) {
-                continue;
-            }
+            let frame = &frames[at];
+            let slip = match carrying.slip {
+                Slip::Smooth | Slip::Stick => continue,
+                Slip::Corner(index) => direction(frame, index),
+                Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * T::from(0.5),
+            };
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;
             let (bodies, point) = self.place(data, kinematics, at);
-            carried[at].add(&Row::of_force(data, kinematics, bodies, &point, &(directions[at] * friction)));
+            carried[at].add(&Row::of_force(data, kinematics, bodies, &point, &(slip * friction)));
         }
-        let held = self.held.iter().map(|&Held { at, axis }| {
-            let (bodies, point) = self.place(data, kinematics, at);
-            Row::of_force(data, kinematics, bodies, &point, &frames[at][axis])
+        let held = self.held.iter().map(|&held| {
+            let (bodies, point) = self.place(data, kinematics, held.at);
+            Row::of_force(data, kinematics, bodies, &point, &self.tangent(held, &frames[held.at]))
         });
         Rows {
             normals: contacts().map(|k| row_at_end(data, kinematics, k)).collect(),
             held: held.collect(),
             carried,
             frames,
-            directions,
         }
     }
 
@@ -253,10 +231,15 @@ impl Modes {
     pub fn friction(&self, data: &StepData, rows: &Rows, impulses: &Impulses) -> Vec<Vector3<f64>> {
         let mut friction = Vec::with_capacity(self.carrying.len());
         for (at, carrying) in self.carrying.iter().enumerate() {
+            let frame = &rows.frames[at];
             let most = data.patches[data.contacts[carrying.contact].patch].friction * impulses.normal[at];
+            let slip = match carrying.slip {
+                Slip::Smooth | Slip::Stick => Vector3::zeros(),
+                Slip::Corner(index) => direction(frame, index),
+                Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * 0.5,
+            };
             let own = self.held.iter().zip(&impulses.held).filter(|(held, _)| held.at == at);
-            let slips = rows.directions[at] * most;
-            friction.push(own.fold(slips, |sum, (held, f)| sum + rows.frames[at][held.axis] * *f));
+            friction.push(own.fold(slip * most, |sum, (held, f)| sum + self.tangent(*held, frame) * *f));
         }
         friction
     }
@@ -311,9 +294,9 @@ impl Modes {
         let per_step = data.dt.recip();
         let distance = |&at: &usize| kinematics.gaps[self.carrying[at].contact].distance * per_step;
         let velocity = |&held: &usize| {
-            let Held { at, axis } = self.held[held];
-            let (bodies, point) = self.place(data, kinematics, at);
-            rows.frames[at][axis].dot(&kinematics.relative_velocity(bodies, &point))
+            let held = self.held[held];
+            let (bodies, point) = self.place(data, kinematics, held.at);
+            self.tangent(held, &rows.frames[held.at]).dot(&kinematics.relative_velocity(bodies, &point))
         };
         self.normals.iter().map(distance).chain(self.tangents.iter().map(velocity)).collect()
     }

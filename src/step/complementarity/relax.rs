@@ -10,7 +10,9 @@ use nalgebra::{DMatrix, DVector, Matrix3, Vector3};
 use super::accuracy::difference;
 use super::data::StepData;
 use super::dynamics::BODY;
+use super::equations::DIRECTIONS;
 use super::linear::{LinearSolution, LinearSolver};
+use super::modes::direction;
 use super::normals::normal_rows;
 use super::row::Row;
 
@@ -167,8 +169,11 @@ pub(super) fn relaxed(
     let at = |position: usize| soft.velocity(&v, position);
     let slips = frictional.iter().map(|&position| {
         let velocity = at(position);
-        let is_still = velocity.y.hypot(velocity.z) <= STILL * data.scales.velocity;
-        if is_still { [0.0; 2] } else { [velocity.y, velocity.z] }
+        let slip = [velocity.y, velocity.z];
+        let slip = slip.map(|x| if x.abs() <= STILL * data.scales.velocity { 0.0 } else { x });
+        let frame = [Vector3::x(), Vector3::y(), Vector3::z()];
+        let slip = Vector3::new(slip[0], slip[1], 0.0);
+        std::array::from_fn::<_, DIRECTIONS, _>(|index| direction(&frame, index).dot(&slip))
     });
     let normal = |(position, &friction): (usize, &f64)| {
         impulse(&at(position), friction, compliance).0.x / data.scales.impulse

@@ -61,7 +61,7 @@ pub(super) fn report(model: &Model, data: &StepData, solution: &Solution, out: &
         if let Held::Ellipsoids { layout, .. } = &solution.held
             && let Some(i) = layout.frictional.iter().position(|&p| p == patch)
         {
-            let q = &z[layout.friction(i)..][..3];
+            let q = &z[layout.ellipsoids() + 3 * i..][..3];
             friction = (t * (of.ellipsoid[0] * q[0]) + o * (of.ellipsoid[1] * q[1])) * unit;
             moment = of.ellipsoid[2] * q[2] * unit;
         }
