@@ -143,9 +143,12 @@ fn a_desk_of_convex_pieces_stands_over_a_box_between_its_legs() {
         assert!((body.position.z - 0.45).abs() < 1e-6, "{kind}: {}", body.position.z);
         assert!(body.velocity.translational.norm() < 1e-6, "{kind}: {}", body.velocity.translational);
     }
-    let text = text.replace("KIND", "lagged").replace("file = \"desk.obj\", ", "points = [[0, 0, 0]], ");
-    let error = load(&folder, &text);
+    let text = text.replace("KIND", "lagged");
+    let error = load(&folder, &text.replace("file = \"desk.obj\", ", "points = [[0, 0, 0]], "));
     assert!(error.expect_err("no file").contains("shape.convex.pieces"));
+    folder.file("desk.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
+    let error = load(&folder, &text).expect_err("no triangles");
+    assert!(error.contains("shape.convex.file") && error.contains("no triangles"), "{error}");
 }
 
 #[test]

@@ -135,7 +135,11 @@ pub(in crate::io) fn convex_meshes(
         (None, Some(file)) if t.pieces => {
             let (file, field) = (folder.join(file), table.key("file"));
             check_ending(&file, &field)?;
-            read_pieces(&file).map_err(|error| Problem::new(field, error))?
+            let pieces = read_pieces(&file).map_err(|error| Problem::new(field.clone(), error))?;
+            if pieces.is_empty() {
+                return Err(Problem::new(field, format_args!("{}: found no triangles", file.display())));
+            }
+            pieces
         }
         (_, None) if t.pieces => return Err(Problem::new(table.key("pieces"), "found true without a file")),
         (Some(points), None) => vec![vertices(points, &table.key("points"))?],
