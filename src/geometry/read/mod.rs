@@ -118,9 +118,9 @@ pub(crate) fn read_points(path: &Path) -> Result<Vec<Vector3<f64>>, ReadMeshErro
     }
 }
 
-/// The vertices of each part of a file's surface that shares none with another, in the order of their first vertices: programs
+/// Each part of a file's surface that shares no vertices with another, in the order of their first vertices: programs
 /// that cut meshes into convex pieces write each as an object, or solid, of its own.
-pub(crate) fn read_pieces(path: &Path) -> Result<Vec<Vec<Vector3<f64>>>, ReadMeshError> {
+pub(crate) fn read_pieces(path: &Path) -> Result<Vec<SurfaceMesh>, ReadMeshError> {
     let mesh = SurfaceMesh::read_triangles(path)?;
     // For each vertex one of lower number in the same part, itself if there is none.
     let mut lower: Vec<usize> = (0..mesh.vertices.len()).collect();
@@ -136,9 +136,16 @@ pub(crate) fn read_pieces(path: &Path) -> Result<Vec<Vec<Vector3<f64>>>, ReadMes
         let least = a.min(b).min(c);
         [a, b, c].iter().for_each(|&v| lower[v] = least);
     }
-    let mut pieces: BTreeMap<usize, Vec<Vector3<f64>>> = BTreeMap::new();
+    let mut pieces: BTreeMap<usize, SurfaceMesh> = BTreeMap::new();
+    let mut number = Vec::with_capacity(mesh.vertices.len());
     for v in 0..mesh.vertices.len() {
-        pieces.entry(lowest(&mut lower, v)).or_default().push(mesh.vertices[v]);
+        let piece = pieces.entry(lowest(&mut lower, v)).or_default();
+        number.push(piece.vertices.len() as u32);
+        piece.vertices.push(mesh.vertices[v]);
+    }
+    for triangle in &mesh.triangles {
+        let piece = pieces.entry(lowest(&mut lower, triangle[0] as usize)).or_default();
+        piece.triangles.push(triangle.map(|v| number[v as usize]));
     }
     Ok(pieces.into_values().collect())
 }

@@ -136,10 +136,8 @@ pub(in crate::io) fn convex_meshes(
             let (file, field) = (folder.join(file), table.key("file"));
             check_ending(&file, &field)?;
             let pieces = read_pieces(&file).map_err(|error| Problem::new(field.clone(), error))?;
-            if pieces.is_empty() {
-                return Err(Problem::new(field, format_args!("{}: found no triangles", file.display())));
-            }
-            pieces
+            check_pieces(&pieces, &file, &field)?;
+            pieces.into_iter().map(|piece| piece.vertices).collect()
         }
         (_, None) if t.pieces => return Err(Problem::new(table.key("pieces"), "found true without a file")),
         (Some(points), None) => vec![vertices(points, &table.key("points"))?],
@@ -158,6 +156,35 @@ pub(in crate::io) fn convex_meshes(
         from_surface(hull.scaled(scale), t.extent.as_ref(), None, rigid, table, &place)
     };
     pieces.into_iter().map(hull_of).collect()
+}
+
+/// A piece that fills this part of its convex hull is convex but for its facets.
+const CONVEX: f64 = 0.95;
+
+/// Refuses pieces of a file that are not convex: their hulls would be other bodies.
+fn check_pieces(pieces: &[SurfaceMesh], file: &Path, field: &FieldPath) -> Result<(), Problem> {
+    let file = file.display();
+    if pieces.is_empty() {
+        return Err(Problem::new(field.clone(), format_args!("{file}: found no triangles")));
+    }
+    for (k, piece) in pieces.iter().enumerate() {
+        // What has no hull is refused where that is made.
+        let Ok(hull) = SurfaceMesh::convex_hull(&piece.vertices) else { continue };
+        let filled = piece.volume().abs() / hull.volume();
+        if filled < CONVEX {
+            return Err(Problem::new(
+                field.clone(),
+                format_args!(
+                    "{file}: piece {} of {} fills {:.0} % of its convex hull; cut it into convex pieces, each an object that \
+                     shares no vertices with others, or leave `pieces` out for the hull of all",
+                    k + 1,
+                    pieces.len(),
+                    100.0 * filled
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A mesh as a file holds it.
