@@ -147,8 +147,8 @@ fn a_desk_of_convex_pieces_stands_over_a_box_between_its_legs() {
     let error = load(&folder, &text.replace("file = \"desk.obj\", ", "points = [[0, 0, 0]], "));
     assert!(error.expect_err("no file").contains("shape.convex.pieces"));
     folder.file("desk.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
-    let error = load(&folder, &text).expect_err("no triangles");
-    assert!(error.contains("shape.convex.file") && error.contains("no triangles"), "{error}");
+    let error = load(&folder, &text).expect_err("no triangle");
+    assert!(error.contains("shape.convex.file") && error.contains("no triangle"), "{error}");
     folder.file("desk.obj", bracket());
     let error = load(&folder, &text).expect_err("not convex");
     assert!(error.contains("piece 1 of 1 fills 86 % of its convex hull"), "{error}");

@@ -164,9 +164,6 @@ const CONVEX: f64 = 0.95;
 /// Refuses pieces of a file that are not convex: their hulls would be other bodies.
 fn check_pieces(pieces: &[SurfaceMesh], file: &Path, field: &FieldPath) -> Result<(), Problem> {
     let file = file.display();
-    if pieces.is_empty() {
-        return Err(Problem::new(field.clone(), format_args!("{file}: found no triangles")));
-    }
     for (k, piece) in pieces.iter().enumerate() {
         // What has no hull is refused where that is made.
         let Ok(hull) = SurfaceMesh::convex_hull(&piece.vertices) else { continue };
