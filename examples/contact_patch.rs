@@ -3,6 +3,9 @@
 //!
 //! `cargo run --release --example contact_patch -- docs/contact_patch.svg`
 
+#[path = "support/viridis.rs"]
+mod viridis;
+
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -14,6 +17,7 @@ use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, SurfaceMesh};
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use nalgebra::{Vector2, Vector3};
+use viridis::colour;
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 500.0;
@@ -59,26 +63,6 @@ fn path(points: impl Iterator<Item = Vector2<f64>>, closed: bool) -> String {
         let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
     }
     if closed { d + "Z" } else { d }
-}
-
-/// Colours from low to high, evenly spaced (the map "viridis").
-const COLOURS: [[f64; 3]; 6] = [
-    [68.0, 1.0, 84.0],
-    [65.0, 68.0, 135.0],
-    [42.0, 120.0, 142.0],
-    [34.0, 168.0, 132.0],
-    [122.0, 209.0, 81.0],
-    [253.0, 231.0, 37.0],
-];
-
-fn colour(fraction: f64) -> String {
-    let x = fraction.clamp(0.0, 1.0) * (COLOURS.len() - 1) as f64;
-    let i = (x as usize).min(COLOURS.len() - 2);
-    let [r, g, b] = [0, 1, 2].map(|k| {
-        let (low, high) = (COLOURS[i][k], COLOURS[i + 1][k]);
-        (low + (high - low) * (x - i as f64)).round() as u8
-    });
-    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 /// The outline of a convex body in the picture: the convex hull of its projected vertices

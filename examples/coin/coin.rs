@@ -230,3 +230,21 @@ pub fn roundness(division: Division) -> f64 {
     let area: f64 = points(division, SurfaceRepresentation::Polygons).iter().map(|p| p.1).sum();
     area / (PI * RADIUS * RADIUS)
 }
+
+/// ‖x − x_ref‖ / ‖x_ref‖ over the times that both have, as the paper has it.
+pub fn relative_error(own: &Slide, every: usize, reference: &Slide, reference_every: usize) -> f64 {
+    let places = own.places.iter().skip(every - 1).step_by(every);
+    let exact = reference.places.iter().skip(reference_every - 1).step_by(reference_every);
+    let (mut difference, mut size) = (0.0, 0.0);
+    for (a, b) in places.zip(exact) {
+        difference += a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+        size += b.iter().map(|y| y * y).sum::<f64>();
+    }
+    (difference / size).sqrt()
+}
+
+/// The slope between the first and the last point on logarithmic axes.
+pub fn order(points: &[(f64, f64)]) -> f64 {
+    let (a, b) = (points[0], points[points.len() - 1]);
+    (b.1 / a.1).ln() / (b.0 / a.0).ln()
+}

@@ -8,7 +8,7 @@ mod figure;
 
 mod coin;
 
-use coin::{Division, FAN, Slide, limit, model, points, roundness, set_off, slide};
+use coin::{Division, FAN, Slide, limit, model, order, points, relative_error, roundness, set_off, slide};
 use figure::{Curve, Plot};
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::step::Integrator;
@@ -91,24 +91,6 @@ fn limits(folder: &str) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-/// ‖x − x_ref‖ / ‖x_ref‖ over the times that both have.
-fn relative_error(slide: &Slide, every: usize, reference: &Slide, reference_every: usize) -> f64 {
-    let own = slide.places.iter().skip(every - 1).step_by(every);
-    let exact = reference.places.iter().skip(reference_every - 1).step_by(reference_every);
-    let (mut difference, mut size) = (0.0, 0.0);
-    for (a, b) in own.zip(exact) {
-        difference += a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
-        size += b.iter().map(|y| y * y).sum::<f64>();
-    }
-    (difference / size).sqrt()
-}
-
-/// The slopes between the first and the last point on logarithmic axes.
-fn order(points: &[(f64, f64)]) -> f64 {
-    let (a, b) = (points[0], points[points.len() - 1]);
-    (b.1 / a.1).ln() / (b.0 / a.0).ln()
 }
 
 /// Errors by the length of the step and by the size of the faces (Masterjohn, Fig. 6).

@@ -22,6 +22,8 @@ mod foundation;
 mod index;
 mod kinds;
 mod page;
+#[path = "../support/viridis.rs"]
+mod viridis;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

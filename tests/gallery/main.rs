@@ -26,6 +26,9 @@ mod kinds;
 #[path = "../../examples/gallery/page.rs"]
 #[allow(dead_code, reason = "no page is written here")]
 mod page;
+#[path = "../../examples/support/viridis.rs"]
+#[allow(dead_code, reason = "nothing is drawn here")]
+mod viridis;
 
 use experiments::EXPERIMENTS;
 use page::{Row, Run, table};

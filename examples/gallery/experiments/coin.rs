@@ -4,7 +4,9 @@
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::step::Integrator;
 
-use crate::coin_scene::{Division, FAN, RADIUS, Slide, limit, model, points, set_off, slide};
+use crate::coin_scene::{
+    Division, FAN, RADIUS, Slide, limit, model, order, points, relative_error, set_off, slide,
+};
 use crate::figure::{Curve, Plot};
 use crate::page::{Failure, Figure, Page, Picture, Run, row};
 
@@ -35,24 +37,6 @@ fn path(division: Division, time_step: f64) -> Result<Slide, Failure> {
     let (model, mut state) = model(division, POLYGONS, STICTION_VELOCITY);
     set_off(&mut state, 1.0, 0.5);
     Ok(slide(&model, &state, Integrator::velocity_level(ContactModel::Tamsi), time_step, 0.2)?)
-}
-
-/// ‖x − x_ref‖ / ‖x_ref‖ over the times that both have, as the paper has it.
-fn relative_error(own: &Slide, every: usize, reference: &Slide, reference_every: usize) -> f64 {
-    let places = own.places.iter().skip(every - 1).step_by(every);
-    let exact = reference.places.iter().skip(reference_every - 1).step_by(reference_every);
-    let (mut difference, mut size) = (0.0, 0.0);
-    for (a, b) in places.zip(exact) {
-        difference += a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
-        size += b.iter().map(|y| y * y).sum::<f64>();
-    }
-    (difference / size).sqrt()
-}
-
-/// The slope between the first and the last point on logarithmic axes.
-fn order(points: &[(f64, f64)]) -> f64 {
-    let (a, b) = (points[0], points[points.len() - 1]);
-    (b.1 / a.1).ln() / (b.0 / a.0).ln()
 }
 
 fn by_step() -> Result<Vec<(f64, f64)>, Failure> {

@@ -12,8 +12,9 @@ use isobar::geometry::Shape;
 use isobar::spatial::RigidTransform;
 use nalgebra::{Vector2, Vector3};
 
-use crate::drawing::{Piece, View, bands, begun, colour, colour_bar, finished, text};
+use crate::drawing::{Piece, View, bands, begun, colour_bar, finished, text};
 use crate::page::{Failure, Figure, Page, Picture, Run, row};
+use crate::viridis::colour;
 
 /// Radius of the ball, thickness of the half-space, and how deep they overlap, m.
 const RADIUS: f64 = 0.05;

@@ -81,13 +81,11 @@ pub(super) fn apart(file: &File, tree: &mut Tree) -> Result<Vec<[String; 2]>, Fi
         };
         pairs.push([find("body1")?, find("body2")?]);
     }
-    for first in tree.parts.iter().filter(|part| part.joints > 1) {
+    for (own, first) in tree.parts.iter().enumerate().filter(|(_, part)| part.joints > 1) {
         let Some(above) = first.above.map(|above| tree.parts[above].moves_with) else { continue };
         let with = |one: usize| tree.parts.iter().filter(move |part| part.moves_with == one);
-        let moves = with(above).any(|part| part.joints > 0);
-        let own = tree.parts.iter().position(|part| std::ptr::eq(part, first));
-        for a in own.into_iter().filter(|_| moves).flat_map(with) {
-            pairs.extend(with(above).map(|b| [a.link.clone(), b.link.clone()]));
+        if with(above).any(|part| part.joints > 0) {
+            pairs.extend(with(own).flat_map(|a| with(above).map(|b| [a.link.clone(), b.link.clone()])));
         }
     }
     let meet = |a: &[u32; 2], b: &[u32; 2]| (a[0] & b[1]) | (a[1] & b[0]) != 0;
