@@ -251,7 +251,10 @@ impl<T> StepWorkspace<T> {
 
     /// Where rigid geometries have carried each other over the last step by complementarity.
     pub fn rigid_contacts(&self) -> &[RigidContact] {
-        &self.complementarity.report
+        match &self.search {
+            Some(search) if search.is_last => &search.rigid_contacts,
+            _ => &self.complementarity.report,
+        }
     }
 
     /// Statistics of the iteration of the last velocity-level step; of an error-controlled step those of the
@@ -342,27 +345,31 @@ impl Integrator {
         after: &mut State<T>,
     ) -> Result<(), StepError> {
         self.check(step)?;
-        let control = match self {
-            Self::ErrorControlled(control) => control,
+        let (control, whole) = match self {
+            Self::ErrorControlled(control) => (control, None),
             fixed => {
                 workspace.leave_search();
-                fixed.fixed_step_into(step, workspace, after)?;
-                match fixed.landing(step, workspace, after) {
-                    Some(landing) => landing,
-                    None => return Ok(()),
+                let whole = fixed.fixed_step_into(step, workspace, after);
+                let control = match &whole {
+                    Ok(()) => fixed.landing(step, workspace, after),
+                    Err(error) => ErrorControlled::divided(fixed, error),
+                };
+                match control {
+                    Some(control) => (control, Some(whole)),
+                    None => return whole,
                 }
             }
         };
         let mut search = workspace.search.take().unwrap_or_default();
         let outcome = control.step_into(step, &mut search, workspace, after);
         workspace.search = Some(search);
-        match outcome {
-            // Where a part does not converge, the whole step, which has, stays.
-            Err(_) if !self.is_error_controlled() => {
+        match (outcome, whole) {
+            // Where a part does not converge, the whole step stays, or its error.
+            (Err(_), Some(whole)) => {
                 workspace.leave_search();
-                Ok(())
+                whole
             }
-            outcome => outcome,
+            (outcome, _) => outcome,
         }
     }
 

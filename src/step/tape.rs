@@ -64,14 +64,17 @@ impl Integrator {
             self.check(step)?;
             return tape.write_substeps(control, step, differentiated, workspace);
         }
-        let after = self.fixed_step_taped(step, differentiated, workspace, tape)?;
-        match self.landing(step, workspace, &after) {
-            None => Ok(after),
-            Some(landing) => match tape.write_substeps(landing, step, differentiated, workspace) {
-                // Where a part does not converge, the whole step, which has, stays.
-                Err(_) => self.fixed_step_taped(step, differentiated, workspace, tape),
-                outcome => outcome,
-            },
+        let whole = self.fixed_step_taped(step, differentiated, workspace, tape);
+        let control = match &whole {
+            Ok(after) => self.landing(step, workspace, after),
+            Err(error) => ErrorControlled::divided(self, error),
+        };
+        let Some(control) = control else { return whole };
+        match (tape.write_substeps(control, step, differentiated, workspace), whole) {
+            // Where a part does not converge, the whole step stays, or its error.
+            (Err(_), Ok(_)) => self.fixed_step_taped(step, differentiated, workspace, tape),
+            (Err(_), whole) => whole,
+            (outcome, _) => outcome,
         }
     }
 
@@ -142,12 +145,20 @@ impl Integrator {
             solver.solve(order, step)?;
             tape.radau = Some(radau::RadauTape::new(order, step, solver)?);
         }
+        let mut found = Ok(());
         if let Self::Complementarity(method) = self {
             let memory = &mut workspace.complementarity;
-            tape.complementarity = Some(complementarity::keep(method, step, memory, false)?);
+            found = complementarity::keep(method, step, memory, false)
+                .map(|of_step| tape.complementarity = Some(of_step));
         }
         if let Self::VelocityLevel(method) = self {
-            method.find_again(step, after, &mut workspace.velocity_level)?;
+            found = method.find_again(step, after, &mut workspace.velocity_level);
+        }
+        if let Err(error) = found {
+            let control = ErrorControlled::divided(self, &error).ok_or(error)?;
+            return tape.write_substeps(control, step, differentiated, workspace).map(|_| ());
+        }
+        if let Self::VelocityLevel(method) = self {
             let StepWorkspace { velocity_level, balance, after: moved, .. } = workspace;
             if !velocity_level.leads_to(step, after, balance, moved) {
                 let landing = ErrorControlled::landing(method);

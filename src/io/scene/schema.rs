@@ -146,7 +146,7 @@ pub enum SolverKind {
     /// The transition-aware modified semi-implicit method: implicit, not convex, with friction in
     /// exact proportion to the normal force.
     Tamsi,
-    /// Linear complementarity problems between rigid geometries: implicit, inelastic, with friction in a polyhedral
+    /// Linear complementarity problems between rigid geometries: implicit, inelastic, with friction in a round
     /// cone at each point. Not with `accuracy`.
     Lcp,
     /// A nonlinear complementarity problem between rigid geometries: as `lcp`.

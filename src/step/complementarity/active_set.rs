@@ -9,7 +9,7 @@ use super::equations::{DIRECTIONS, Layout, Scaling, scaled_velocities};
 use super::held::{Held, HeldEquations, Solution};
 use super::kinematics::Kinematics;
 use super::linear::{LinearSolution, LinearSolver};
-use super::modes::{Carrying, Impulses, Modes, Rows, Slip, direction};
+use super::modes::{Carrying, Impulses, Modes, Rows, STILL, Section, Slip, direction, unit};
 use super::normals::row_at_end;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
 
@@ -17,6 +17,8 @@ use crate::linear_algebra::{NewtonLimits, solve_mixed};
 const CHANGES: usize = 24;
 /// Linear steps before Newton's method, which is better where distances are curved.
 const LINEAR_STEPS: usize = 12;
+/// What may be left of each equation where linear steps have come to rounding.
+const LEFT: f64 = 1e-12;
 /// Contacts that are nearer than this part of the length scale are closed.
 pub(super) const CLOSED: f64 = 1e-11;
 /// Velocities of a problem's solution that differ by less than this part of the scale are equal, and impulses.
@@ -155,11 +157,30 @@ pub(super) fn solve_by_active_set(
         let friction = modes.friction(data, &held.rows, &held.impulses);
         match changed(data, used, &modes, &held, &friction, sticking) {
             Some(other) => modes = other,
+            None if modes.section == Section::Circle => modes.section = Section::Following,
             None => return Some(solution(data, modes, held, friction, iterations)),
         }
         at = held.at;
     }
     None
+}
+
+/// The solution with round friction near one in a polyhedral cone, if what slips there, or would in a circle, leads to it. What sticks in
+/// the one does in the other.
+pub(super) fn rounded(
+    data: &StepData,
+    used: &[usize],
+    solution: &Solution,
+    linear: &LinearSolver,
+) -> Option<Solution> {
+    let Held::Cones(modes) = &solution.held else { return None };
+    if !modes.slips() || modes.section != Section::Polygon {
+        return None;
+    }
+    let at = At::new(data, scaled_velocities(data, &solution.variables));
+    let frames = at.kinematics.frames(data, modes.carrying.iter().map(|of| of.contact));
+    let round = modes.round(&frames, &solution.friction);
+    solve_by_active_set(data, used, round, at, linear, Sticking::Judged)
 }
 
 /// Solves the equations with the modes held.
@@ -202,9 +223,14 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
         last = change;
     }
     let mut z = variables(data, &at.velocities, &factors);
-    let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 30 };
     let held = Held::Cones(modes.clone());
-    let outcome = solve_mixed(&HeldEquations { data, held: &held }, &mut z, &limits);
+    let mut newton = |tolerance: f64, iterations: usize| {
+        solve_mixed(&HeldEquations { data, held: &held }, &mut z, &NewtonLimits { tolerance, iterations })
+    };
+    if is_rounded && newton(LEFT, 0).converged {
+        return Some(held_at(data, modes, at, factors, LINEAR_STEPS));
+    }
+    let outcome = newton(RESIDUAL, 30);
     if !outcome.converged {
         return is_rounded.then(|| held_at(data, modes, at, factors, LINEAR_STEPS));
     }
@@ -266,6 +292,25 @@ fn changed(
         let slip = match carrying.slip {
             Slip::Smooth => Slip::Smooth,
             Slip::Stick if sticking == Sticking::Known => Slip::Stick,
+            Slip::Stick if modes.section != Section::Polygon => {
+                let along = [along[0], along[1]];
+                match unit(along).filter(|_| along[0].hypot(along[1]) > most + ROUNDED * sum) {
+                    Some(along) => Slip::Along(along),
+                    None => Slip::Stick,
+                }
+            }
+            Slip::Along(before) => {
+                let slips = slips();
+                let [t, o] = [0, 1].map(|axis| rows.frames[at][axis].dot(&rows.directions[at]));
+                let is_still = slips[0].hypot(slips[1]) <= STILL * data.scales.velocity;
+                if is_still {
+                    Slip::Along(before)
+                } else if t * slips[0] + o * slips[1] > equal {
+                    Slip::Stick
+                } else {
+                    Slip::Along(unit([-slips[0], -slips[1]]).unwrap_or(before))
+                }
+            }
             Slip::Stick => {
                 let size = along[0].abs() + along[1].abs();
                 let best = (0..DIRECTIONS).fold(0, |best, k| if along[k] > along[best] { k } else { best });
@@ -297,7 +342,11 @@ fn changed(
                 }
             }
         };
-        is_changed |= slip != carrying.slip;
+        // A direction is followed in the end.
+        is_changed |= match (slip, carrying.slip) {
+            (Slip::Along(_), Slip::Along(_)) => false,
+            (slip, before) => slip != before,
+        };
         next.push(Carrying { contact: carrying.contact, slip, weight: p.max(0.0) });
     }
     let closed = CLOSED * data.scales.length;
@@ -311,7 +360,13 @@ fn changed(
         let pressed = modes.pressed(data, rows, &row, &held.factors);
         if distance < -closed || pressed > PRESSED * sum {
             is_changed = true;
-            let slip = slip_of(&slips(data, kinematics, k), patch.friction, equal);
+            let slips = slips(data, kinematics, k);
+            let slip = match (slip_of(&slips, patch.friction, equal), unit([-slips[0], -slips[1]])) {
+                (Slip::Corner(_) | Slip::Side(_), Some(along)) if modes.section != Section::Polygon => {
+                    Slip::Along(along)
+                }
+                (slip, _) => slip,
+            };
             let weight = sum / (1 + modes.carrying.len()) as f64;
             next.push(Carrying { contact: k, slip, weight });
         }

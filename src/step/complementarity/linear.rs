@@ -18,8 +18,8 @@ use super::normals::normal_rows;
 use super::row::Row;
 use crate::linear_algebra::{Lemke, LemkeOutcome};
 
-/// Multiplications of Lemke's algorithm in a step, a second or two.
-const MOST_WORK: u64 = 2_000_000_000;
+/// Multiplications of Lemke's algorithm in a step, half a second.
+const MOST_WORK: u64 = 500_000_000;
 /// Iterations for the multiplier of an ellipsoid.
 const SECULAR_ITERATIONS: usize = 60;
 

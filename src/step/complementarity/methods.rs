@@ -1,7 +1,7 @@
 //! The methods that find the velocities after a step.
 
 use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
-use super::active_set::{At, Sticking, first_modes, modes_of, solve_by_active_set};
+use super::active_set::{At, Sticking, first_modes, modes_of, rounded, solve_by_active_set};
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, Solution};
@@ -51,13 +51,14 @@ pub(super) fn solve(
     effort: Effort,
     nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
-    let all = || (0..data.contacts.len()).collect();
-    match method {
+    let all = || (0..data.contacts.len()).collect::<Vec<_>>();
+    let solution = match method {
         ComplementarityMethod::Ecp => equivalent_point(data, linear, effort, nearby),
         ComplementarityMethod::Lcp => linear_problems(data, all(), linear, effort, nearby),
         ComplementarityMethod::Ncp => nonlinear_problem(data, all(), linear, effort, nearby),
-        ComplementarityMethod::Bilateral => bilateral(data, linear, effort, nearby),
-    }
+        ComplementarityMethod::Bilateral => return bilateral(data, linear, effort, nearby),
+    }?;
+    Ok(rounded(data, &all(), &solution, linear).unwrap_or(solution))
 }
 
 /// Hotz §2.2: a fixed point of linear problems. What contacts do without one another is tried first; where it does not hold

@@ -81,11 +81,10 @@ pub enum ComplementarityMethod {
     /// Contacts that would close are bilateral and solved for by Newton's method; those that pull are released (Hotz
     /// §2.1, eq. 3). Friction is in polyhedral cones. Contacts that only close because of others are not seen.
     Bilateral,
-    /// The nonlinear complementarity problem by Fischer's function (Hotz §2.1, eq. 4 and 5), with friction in polyhedral
-    /// cones.
+    /// The nonlinear complementarity problem by Fischer's function (Hotz §2.1, eq. 4 and 5), with friction as `Lcp` has it.
     Ncp,
     /// The fixed point of linear complementarity problems, each solved by Lemke's algorithm (Hotz §2.2), with friction in
-    /// polyhedral cones (Stewart and Trinkle 1996).
+    /// polyhedral cones (Stewart and Trinkle 1996), from whose solution that with round cones is found.
     Lcp,
     /// Equivalent contact points (Xie and Chakraborty): one for each pair of geometries, with friction in an ellipsoid
     /// of force and moment.

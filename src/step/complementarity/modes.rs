@@ -1,8 +1,8 @@
-//! What contacts with friction in polyhedral cones do, and the equations of a step in which they keep doing it.
+//! What contacts with friction do, and the equations of a step in which they keep doing it.
 //!
-//! A contact that carries has a distance of 0, and *sticks* (no velocity along both tangents), slips with its friction at
-//! a *corner* of the cone's section (μ p against the slip, along the direction that it is nearest to), or slips such that
-//! two directions are equally near, with its friction somewhere on the *side* between them.
+//! A contact that carries has a distance of 0, and *sticks* (no velocity along both tangents), or *slips* with μ p against its slip.
+//! In a polyhedral cone it slips with its friction at a *corner* of the cone's section, along the direction that is nearest to that, or
+//! such that two directions are equally near, with its friction somewhere on the *side* between them.
 //!
 //! Where more points carry than it takes, their impulses are not determined by these conditions, and neither is the motion
 //! if the points slip in different directions. Of all impulses those are taken that contacts have which give by the
@@ -22,7 +22,7 @@ use super::row::{Row, independent};
 use crate::scalar::Scalar;
 
 /// What friction does at a contact that carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Slip {
     /// There is none.
     Smooth,
@@ -31,7 +31,34 @@ pub(super) enum Slip {
     Corner(usize),
     /// It is between a direction and the next one.
     Side(usize),
+    /// Friction is round: the impulse is along this unit vector in the tangents t and o, or against the slip where it follows that.
+    Along([f64; 2]),
 }
+
+impl Slip {
+    /// The same in a polyhedral cone.
+    pub fn in_polygon(self) -> Self {
+        match self {
+            Self::Along([t, o]) if t.abs() >= o.abs() => Self::Corner(if t > 0.0 { 0 } else { 2 }),
+            Self::Along([_, o]) => Self::Corner(if o > 0.0 { 1 } else { 3 }),
+            slip => slip,
+        }
+    }
+}
+
+/// The section of the cone of friction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Section {
+    #[default]
+    Polygon,
+    /// A circle, and friction has the directions that it began with.
+    Circle,
+    /// A circle, and friction is against the slip.
+    Following,
+}
+
+/// Slip below this part of the velocity scale has no direction.
+pub(super) const STILL: f64 = 1e-10;
 
 /// A contact that carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,6 +91,7 @@ pub(super) struct Modes {
     /// Whether normals and tangents share a load together: where friction holds what other contacts' normals do, as that of an arm beside a
     /// block that stands.
     together: bool,
+    pub section: Section,
 }
 
 /// The rows of contacts that carry.
@@ -76,6 +104,8 @@ pub(super) struct Rows<T = f64> {
     held: Vec<Row<T>>,
     /// The axes t, o and n of each contact that carries.
     pub frames: Vec<[Vector3<T>; 3]>,
+    /// The friction of what slips, over μ p; of others 0.
+    pub directions: Vec<Vector3<T>>,
 }
 
 /// How impulses follow factors: the share of each contact's normal in each factor, and then that of each tangent that is held.
@@ -97,6 +127,12 @@ pub(super) fn direction<T: Scalar>(frame: &[Vector3<T>; 3], index: usize) -> Vec
     if index % DIRECTIONS < 2 { tangent } else { -tangent }
 }
 
+/// The direction of a vector; `None` of one that is 0.
+pub(super) fn unit([t, o]: [f64; 2]) -> Option<[f64; 2]> {
+    let length = t.hypot(o);
+    (length > 0.0).then(|| [t / length, o / length])
+}
+
 impl Modes {
     /// Those of contacts that carry.
     pub fn new(carrying: Vec<Carrying>) -> Self {
@@ -105,7 +141,7 @@ impl Modes {
             match contact.slip {
                 Slip::Stick => held.extend((0..2).map(|axis| Held { at, axis })),
                 Slip::Side(_) => held.push(Held { at, axis: 0 }),
-                Slip::Smooth | Slip::Corner(_) => {}
+                Slip::Smooth | Slip::Corner(_) | Slip::Along(_) => {}
             }
         }
         Self { carrying, held, ..Self::default() }
@@ -118,7 +154,26 @@ impl Modes {
 
     /// Those of other contacts, which share a load in the same way.
     pub fn with(&self, carrying: Vec<Carrying>) -> Self {
-        Self { together: self.together, ..Self::new(carrying) }
+        Self { together: self.together, section: self.section, ..Self::new(carrying) }
+    }
+
+    /// Whether any contact slips.
+    pub fn slips(&self) -> bool {
+        self.carrying.iter().any(|of| !matches!(of.slip, Slip::Smooth | Slip::Stick))
+    }
+
+    /// The same with round friction, which begins along that of a solution, in the frames that its rows have.
+    pub fn round(&self, frames: &[[Vector3<f64>; 3]], friction: &[Vector3<f64>]) -> Self {
+        let round = |(at, of): (usize, &Carrying)| {
+            let along = [0, 1].map(|axis| frames[at][axis].dot(&friction[at]));
+            let slip = match of.slip {
+                Slip::Corner(_) | Slip::Side(_) => unit(along).map_or(Slip::Stick, Slip::Along),
+                slip => slip,
+            };
+            Carrying { slip, ..*of }
+        };
+        let carrying = self.carrying.iter().enumerate().map(round).collect();
+        Self { together: self.together, section: Section::Circle, ..Self::new(carrying) }
     }
 
     /// The number of variables besides velocities.
@@ -147,21 +202,47 @@ impl Modes {
         }
     }
 
+    /// The friction over μ p of a contact that slips; 0 of others.
+    fn direction<T: Scalar>(
+        &self,
+        data: &StepData<T>,
+        kinematics: &Kinematics<T>,
+        at: usize,
+        frame: &[Vector3<T>; 3],
+    ) -> Vector3<T> {
+        let [t, o, _] = frame;
+        match self.carrying[at].slip {
+            Slip::Smooth | Slip::Stick => Vector3::from_element(T::from(0.0)),
+            Slip::Corner(index) => direction(frame, index),
+            Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * T::from(0.5),
+            Slip::Along(along) => {
+                let (bodies, point) = self.place(data, kinematics, at);
+                let slip = kinematics.relative_velocity(bodies, &point);
+                let slip = t * t.dot(&slip) + o * o.dot(&slip);
+                let square = slip.dot(&slip);
+                if self.section == Section::Following && square.real().sqrt() > STILL * data.scales.velocity {
+                    slip * -square.sqrt().recip()
+                } else {
+                    t * T::from(along[0]) + o * T::from(along[1])
+                }
+            }
+        }
+    }
+
     /// The rows with bodies after the step.
     pub fn rows<T: Scalar>(&self, data: &StepData<T>, kinematics: &Kinematics<T>) -> Rows<T> {
         let contacts = || self.carrying.iter().map(|of| of.contact);
         let frames = kinematics.frames(data, contacts());
         let mut carried = normal_rows(data, kinematics, contacts());
+        let direction = |(at, frame)| self.direction(data, kinematics, at, frame);
+        let directions: Vec<_> = frames.iter().enumerate().map(direction).collect();
         for (at, carrying) in self.carrying.iter().enumerate() {
-            let frame = &frames[at];
-            let slip = match carrying.slip {
-                Slip::Smooth | Slip::Stick => continue,
-                Slip::Corner(index) => direction(frame, index),
-                Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * T::from(0.5),
-            };
+            if matches!(carrying.slip, Slip::Smooth | Slip::Stick) {
+                continue;
+            }
             let friction = data.patches[data.contacts[carrying.contact].patch].friction;
             let (bodies, point) = self.place(data, kinematics, at);
-            carried[at].add(&Row::of_force(data, kinematics, bodies, &point, &(slip * friction)));
+            carried[at].add(&Row::of_force(data, kinematics, bodies, &point, &(directions[at] * friction)));
         }
         let held = self.held.iter().map(|&held| {
             let (bodies, point) = self.place(data, kinematics, held.at);
@@ -172,6 +253,7 @@ impl Modes {
             held: held.collect(),
             carried,
             frames,
+            directions,
         }
     }
 
@@ -233,11 +315,7 @@ impl Modes {
         for (at, carrying) in self.carrying.iter().enumerate() {
             let frame = &rows.frames[at];
             let most = data.patches[data.contacts[carrying.contact].patch].friction * impulses.normal[at];
-            let slip = match carrying.slip {
-                Slip::Smooth | Slip::Stick => Vector3::zeros(),
-                Slip::Corner(index) => direction(frame, index),
-                Slip::Side(first) => (direction(frame, first) + direction(frame, first + 1)) * 0.5,
-            };
+            let slip = rows.directions[at];
             let own = self.held.iter().zip(&impulses.held).filter(|(held, _)| held.at == at);
             friction.push(own.fold(slip * most, |sum, (held, f)| sum + self.tangent(*held, frame) * *f));
         }

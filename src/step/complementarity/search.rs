@@ -172,7 +172,7 @@ fn nearby(last: Option<&Solved>, found: &[FoundContact]) -> Option<Nearby> {
     if let Held::Cones(modes) = &solution.held {
         for of in &modes.carrying {
             if let Some(contact) = found.iter().position(|contact| *contact == before[of.contact]) {
-                carrying.push(Carrying { contact, ..*of });
+                carrying.push(Carrying { contact, slip: of.slip.in_polygon(), ..*of });
             }
         }
     }

@@ -25,7 +25,9 @@ pub(super) use substep::{Scratch, repeat};
 pub(super) use tape::SubstepTapes;
 
 use super::radau::estimate_power;
-use super::{Integrator, RadauOrder, StepError, StepProblem, StepWorkspace, VelocityLevel};
+use super::{
+    ComplementarityMethod, Integrator, RadauOrder, StepError, StepProblem, StepWorkspace, VelocityLevel,
+};
 use crate::multibody::State;
 use crate::scalar::Scalar;
 
@@ -67,6 +69,9 @@ pub enum ControlledMethod {
     /// Velocity-level steps, cut where a contact begins within them that would store more energy than the bodies bring. It is
     /// what becomes of a velocity-level step of fixed length that lands; its accuracy has no meaning.
     Landing(VelocityLevel),
+    /// Steps by complementarity, as few as have a solution. It is what becomes of such a step of fixed length that has none;
+    /// its accuracy has no meaning.
+    Divided(ComplementarityMethod),
 }
 
 impl ControlledMethod {
@@ -79,6 +84,7 @@ impl ControlledMethod {
             Self::VelocityLevel(method) | Self::Extrapolated(method) | Self::Landing(method) => {
                 Integrator::VelocityLevel(method)
             }
+            Self::Divided(method) => Integrator::Complementarity(method),
         }
     }
 
@@ -122,7 +128,7 @@ impl ControlledMethod {
     fn error_order(self, order: i32) -> i32 {
         match self {
             Self::Radau => RadauOrder::of_number(order).map_or(2, estimate_power),
-            Self::VelocityLevel(_) | Self::Extrapolated(_) | Self::Landing(_) => 2,
+            Self::VelocityLevel(_) | Self::Extrapolated(_) | Self::Landing(_) | Self::Divided(_) => 2,
             _ => self.integrator().tableau().map_or(2, |method| method.error_order),
         }
     }
@@ -132,6 +138,20 @@ impl ErrorControlled {
     /// What a velocity-level step of fixed length becomes where it lands.
     pub(super) fn landing(method: VelocityLevel) -> Self {
         Self { method: ControlledMethod::Landing(method), accuracy: f64::INFINITY }
+    }
+
+    /// What a step of fixed length becomes that ended with an error: shorter ones, if these may have a solution.
+    pub(super) fn divided(fixed: Integrator, error: &StepError) -> Option<Self> {
+        match (fixed, error) {
+            (Integrator::VelocityLevel(method), StepError::NotConverged { .. }) => {
+                Some(Self::landing(method))
+            }
+            (
+                Integrator::Complementarity(method),
+                StepError::NotConverged { .. } | StepError::NoImpulses { .. },
+            ) => Some(Self { method: ControlledMethod::Divided(method), accuracy: f64::INFINITY }),
+            _ => None,
+        }
     }
 
     /// The state after a step: the lengths of its substeps are found without derivatives, unless they are held,

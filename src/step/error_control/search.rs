@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::super::radau::{Converged, OrderMemory, OrderSettings, Solver};
 use super::super::real_parts::RealParts;
 use super::super::velocity_level::Unforeseen;
-use super::super::{RadauOrder, StepError, StepProblem, StepWorkspace};
+use super::super::{RadauOrder, RigidContact, StepError, StepProblem, StepWorkspace};
 use super::displacement::Displacement;
 use super::length::{SHORTEST, factor, fitted, quantized};
 use super::onset::{Missed, Onset, Part};
@@ -34,6 +34,9 @@ const SHORTEST_LANDING: f64 = 1e-6;
 /// and each time that so many have been tried, ten times as much is allowed: steps end, and a deep overlap is still cut.
 const MANY_LANDINGS: usize = 1000;
 
+/// A step by complementarity is divided into no more parts than this.
+const MOST_PARTS: f64 = 256.0;
+
 /// Most substeps of a step that are tried.
 const MOST_TRIED: usize = 100_000;
 
@@ -47,6 +50,8 @@ pub(in crate::step) struct Search {
     /// What the steps of fixed length are taken with, and whether the last step was.
     pub workspace: StepWorkspace,
     pub is_last: bool,
+    /// The rigid contacts of the parts of a step by complementarity.
+    pub rigid_contacts: Vec<RigidContact>,
     real: RealParts,
     control: Vec<f64>,
     before: State,
@@ -99,7 +104,11 @@ impl Search {
         }
         self.before.clone_from(step.state);
         let longest = step.time_step;
-        let (mut done, mut wished, mut order) = (0.0, longest, method.method.order());
+        let is_divided = matches!(method.method, ControlledMethod::Divided(_));
+        self.rigid_contacts.clear();
+        // That a divided step has no solution as a whole is known.
+        let first = if is_divided { 0.5 * longest } else { longest };
+        let (mut done, mut wished, mut order) = (0.0, first, method.method.order());
         let (mut orders, rules) = (OrderMemory::default(), OrderSettings::default());
         let mut shortest_rejected = f64::INFINITY;
         let (mut whole_is_known, mut after_rejection) = (false, false);
@@ -114,6 +123,9 @@ impl Search {
             whole_is_known = false;
             if error <= 1.0 {
                 self.statistics.substeps.push(Substep { length, order });
+                if is_divided {
+                    self.rigid_contacts.extend_from_slice(self.workspace.rigid_contacts());
+                }
                 if last {
                     return Ok(());
                 }
@@ -148,6 +160,7 @@ impl Search {
                     }
                 }
                 ControlledMethod::Landing(_) => {}
+                ControlledMethod::Divided(_) => wished = 0.5 * length,
                 ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
                     if error.is_finite() && change > 0.25 {
                         // The first half was a step of the whole length of what is tried next.
@@ -158,7 +171,7 @@ impl Search {
                 }
             }
             let bodies = || limit.bodies(step.model);
-            if wished < SHORTEST {
+            if wished < SHORTEST || (is_divided && wished * MOST_PARTS < longest) {
                 return Err(StepError::TooShort { length: wished, limit, bodies: bodies() });
             }
             if self.statistics.substeps.len() + self.statistics.rejected >= MOST_TRIED {
@@ -189,22 +202,27 @@ impl Search {
         let failed = |limit| Ok(Attempt { error: f64::INFINITY, limit });
         let damp_twice = self.statistics.substeps.is_empty() || after_rejection;
         match self.solutions(control, order, step, (longest, damp_twice), whole_is_known) {
-            Err(StepError::NotConverged { .. } | StepError::StagesNotConverged { .. }) => {
-                return failed(SubstepLimit::NotConverged);
-            }
+            Err(
+                StepError::NotConverged { .. }
+                | StepError::StagesNotConverged { .. }
+                | StepError::NoImpulses { .. },
+            ) => return failed(SubstepLimit::NotConverged),
             Err(StepError::NotFinite { .. }) => return failed(SubstepLimit::NotFinite),
             outcome => outcome?,
         }
-        if let ControlledMethod::Landing(_) = method {
+        if let ControlledMethod::Landing(_) | ControlledMethod::Divided(_) = method {
             let Self { after, workspace, .. } = self;
             if !after.is_finite() {
                 return failed(SubstepLimit::NotFinite);
+            }
+            let none = Attempt { error: 0.0, limit: SubstepLimit::NotFinite };
+            if let ControlledMethod::Divided(_) = method {
+                return Ok(none);
             }
             let StepProblem { model, state, .. } = *step;
             let unforeseen = workspace.velocity_level.unforeseen(model, state, after, step.length());
             let tried = self.statistics.substeps.len() + self.statistics.rejected;
             let unforeseen = unforeseen.filter(|_| step.time_step > SHORTEST_LANDING * longest);
-            let none = Attempt { error: 0.0, limit: SubstepLimit::NotFinite };
             return Ok(unforeseen.map_or(none, |Unforeseen { pair, excess }| Attempt {
                 error: excess * 0.1_f64.powi((tried / MANY_LANDINGS) as i32),
                 limit: SubstepLimit::Onset { pair },
@@ -288,7 +306,7 @@ impl Search {
                 let error = workspace.radau.solver.estimated_error(step, damp_twice, &measure);
                 whole.set_moved(after, error);
             }
-            ControlledMethod::Landing(_) => take(None, step, after)?,
+            ControlledMethod::Landing(_) | ControlledMethod::Divided(_) => take(None, step, after)?,
             ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
                 let half = 0.5 * step.time_step;
                 if !whole_is_known {

@@ -75,7 +75,8 @@ fn take_substep<T: Scalar>(
         ControlledMethod::BogackiShampine
         | ControlledMethod::DormandPrince
         | ControlledMethod::Radau
-        | ControlledMethod::Landing(_) => take(step, after),
+        | ControlledMethod::Landing(_)
+        | ControlledMethod::Divided(_) => take(step, after),
         ControlledMethod::VelocityLevel(_) => {
             take(&step.part(0.0, half), middle)?;
             take(&StepProblem { state: middle, ..step.part(half, half) }, after)

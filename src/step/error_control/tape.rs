@@ -69,7 +69,8 @@ impl SubstepTapes {
                 ControlledMethod::BogackiShampine
                 | ControlledMethod::DormandPrince
                 | ControlledMethod::Radau
-                | ControlledMethod::Landing(_) => taped(integrator, part)?,
+                | ControlledMethod::Landing(_)
+                | ControlledMethod::Divided(_) => taped(integrator, part)?,
                 ControlledMethod::VelocityLevel(_) => {
                     let middle = taped(integrator, part.part(0.0, half))?;
                     taped(integrator, StepProblem { state: &middle, ..part.part(half, half) })?

@@ -299,9 +299,9 @@ mod unix {
             assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
             assert!(said.starts_with("isobar: standard output: No space"), "{arguments:?}: {said}");
             // Whoever reads no further is no error.
-            let mut child = run(arguments, Stdio::piped());
-            drop(child.stdout.take());
-            let output = child.wait_with_output().expect("it ends");
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            drop(reader);
+            let output = run(arguments, writer.into()).wait_with_output().expect("it ends");
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success() && said.is_empty(), "{arguments:?}: {said}");
         }
