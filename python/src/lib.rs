@@ -5,6 +5,7 @@
 //! Python exception, and no panic is reachable.
 
 mod arrays;
+mod batch;
 mod derivatives;
 mod failure;
 mod files;
@@ -19,9 +20,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _isobar {
     #[pymodule_export]
+    use crate::batch::{rollouts, step_jacobians, steps};
+    #[pymodule_export]
     use crate::files::{fit, optimize};
     #[pymodule_export]
-    use crate::motion::Motion;
+    use crate::motion::{Motion, gradients};
     #[pymodule_export]
     use crate::scene::Scene;
     #[pymodule_export]
