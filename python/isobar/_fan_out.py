@@ -81,6 +81,9 @@ def run_jobs(
             finally:
                 for future in futures:
                     future.cancel()
+        if isinstance(lost, (pickle.PicklingError, AttributeError, TypeError, ImportError)):
+            message = f"found one that cannot be sent to workers ({lost}); it must be one of a module that they can import"
+            raise InputError(f"function: {message}") from lost
         losses = losses + 1 if len(results) == found else 0
         if losses == _LOSSES:
             kept = f", which are kept in {folder}" if files else ""

@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -240,14 +240,20 @@ class Scene:
         until: float,
         controls: Array | None = None,
         return_errors: bool = False,
+        executor: Any = None,
+        folder: str | PathLike[str] | None = None,
     ) -> list[Any]:
         """The motions from several states, on all threads (`RAYON_NUM_THREADS` says how many), under the same `controls`. They
-        have the same bits as by `rollout`, on any number of threads.
+        have the same bits as by `rollout`, on any number of threads. For `executor` and `folder` see `run_jobs`.
 
         A motion whose step fails raises its `SimulationError` when all have ended; with `return_errors` that stands in
         its place. Warnings are only in `Trajectory.warnings`.
         """
         rows = [self._vector(state, f"states[{i}]") for i, state in enumerate(states)]
+        if executor is not None or folder is not None:
+            from ._fan_out import run_jobs
+
+            return run_jobs(partial(_alone, self, until, controls), states, executor, folder, return_errors)
         motions = self._motions(rows, until, controls)
         failed = [motion for motion in motions if isinstance(motion, SimulationError)]
         if failed and not return_errors:
@@ -264,6 +270,13 @@ class Scene:
                 motions[-1] = error = SimulationError(motion.failure)
                 error.trajectory = trajectory
         return motions
+
+
+def _alone(scene: Scene, until: float, controls: Array | None, state: State) -> Trajectory:
+    """The motion from a state, of a batch on other engines."""
+    (motion,) = scene.rollout_batch([state], until, controls)
+    found: Trajectory = motion
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -75,6 +75,14 @@ def test_the_bits_do_not_depend_on_the_engine(thrown, tmp_path):
         assert np.array_equal(here.finals, other.finals) and here.mean == other.mean
 
 
+def test_a_batch_on_processes(thrown):
+    states = [thrown.rollout(until=0.01).state(k) for k in (0, 4, 8)]
+    found = thrown.rollout_batch(states, 0.02, executor=processes)
+    for one, other in zip(found, thrown.rollout_batch(states, 0.02)):
+        assert np.array_equal(one.values, other.values)
+        assert np.array_equal(one.gradient({"ball.px_m": 1.0}).by_state, other.gradient({"ball.px_m": 1.0}).by_state)
+
+
 def test_what_is_there_is_not_done_again(tmp_path):
     done, results = tmp_path / "done", tmp_path / "results"
     done.mkdir()
@@ -115,6 +123,8 @@ def test_bad_engines_and_jobs(thrown, tmp_path):
         isobar.run_jobs(threads_of, [1], executor=3)
     with pytest.raises(isobar.InputError, match="cannot be pickled"):
         isobar.run_jobs(lambda job: job, [1], folder=tmp_path)
+    with pytest.raises(isobar.InputError, match="cannot be sent to workers"):
+        isobar.run_jobs(lambda job: job, [1], executor=processes)
     with pytest.raises(isobar.InputError, match="members"):
         isobar.ensemble(thrown, [], loss, 0.01)
     with pytest.raises(isobar.InputError, match="weight"):
