@@ -117,6 +117,12 @@ class Step:
         n, m, p = len(self.scene._layout.columns), len(self.scene.control_names), len(self.names)
         return (n,), (n, n), (n, m), (n, p)
 
+    @cached_property
+    def number(self) -> int:
+        """Its number among the functions that XLA calls."""
+        ordinary = list(zip(self.tangents.columns.tolist(), self.tangents.directions.tolist()))
+        return _isobar.new_function(self.scene._core, list(self.names), ordinary, self.tangents.turns)
+
     def members(self, states: Array, controls: Array | None, values: Array, *more: Array) -> tuple[tuple[int, ...], Any]:
         """The axes in front, and what the compiled part takes for each member."""
         batch = states.shape[:-1]

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from ._states import Array
 
-__all__ = ["fit", "gradients", "optimize", "rollouts", "step_jacobians", "steps", "Motion", "Scene", "__version__"]
+__all__ = ["fit", "gradients", "handlers", "new_function", "optimize", "rollouts", "step_jacobians", "steps", "Motion", "Scene", "__version__"]
 
 __version__: str
 
@@ -61,5 +61,9 @@ def rollouts(members: list[tuple[Scene, Array, Array | None]], until: float) -> 
 def gradients(
     motions: list[Motion], by_values: list[Array], parameters: list[str]
 ) -> list[tuple[Array, Array, list[float], Array]]: ...
+def new_function(
+    scene: Scene, names: list[str], ordinary: list[tuple[int, int]], turns: list[tuple[int, int]]
+) -> int: ...
+def handlers() -> tuple[int, int]: ...
 def fit(path: str | PathLike[str]) -> tuple[str, list[str]]: ...
 def optimize(path: str | PathLike[str]) -> tuple[str, list[str]]: ...

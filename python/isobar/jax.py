@@ -12,14 +12,14 @@ as one of JAX's, which has isobar's message.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import _functions
+from . import _functions, _isobar
 from ._errors import InputError
 from ._functions import Named, named
 from ._scene import Scene
@@ -101,23 +101,44 @@ def _called(function: Callable[..., Any], shapes: Any, *arguments: Any) -> Any:
     if not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments)):
         # Exceptions are isobar's own then.
         return jax.tree.map(jnp.asarray, in_numpy(*arguments))
-    results = jax.tree.map(lambda shape: jax.ShapeDtypeStruct(shape, jnp.float64), shapes, is_leaf=_is_shape)
-    return jax.pure_callback(in_numpy, results, *arguments, vmap_method="broadcast_all")
+    return jax.pure_callback(in_numpy, _results(shapes), *arguments, vmap_method="broadcast_all")
 
 
-def _is_shape(found: Any) -> bool:
-    return isinstance(found, tuple) and all(isinstance(length, int) for length in found)
+def _results(shapes: Any) -> Any:
+    """An array of this shape, or arrays of these."""
+    is_shape = lambda found: all(isinstance(length, int) for length in found)  # noqa: E731
+    return jax.tree.map(lambda shape: jax.ShapeDtypeStruct(shape, jnp.float64), shapes, is_leaf=is_shape)
+
+
+@lru_cache(maxsize=1)
+def _targets() -> tuple[str, str]:
+    """What XLA calls steps, and steps with their derivatives."""
+    names = "isobar_step", "isobar_step_jacobian"
+    for name, address in zip(names, _isobar.handlers()):
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform="cpu")
+    return names
+
+
+def _stepped(of: Any, what: int, shapes: Any, *arguments: Any) -> Any:
+    """Steps, or steps with their derivatives: by XLA itself where it computes on the CPU."""
+    is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments))
+    if not is_traced or jax.default_backend() != "cpu":
+        return _called((of.value, of.linearized)[what], shapes, *arguments)
+    state, control, *more = arguments
+    control = jnp.zeros((*state.shape[:-1], 0)) if control is None else control
+    call = jax.ffi.ffi_call(_targets()[what], _results(shapes), vmap_method="broadcast_all")
+    return call(state, control, *more, of=np.int64(of.number))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _step(of: Any, *arguments: Any) -> jax.Array:
-    return _called(of.value, arguments[0].shape, *arguments)
+    return _stepped(of, 0, arguments[0].shape, *arguments)
 
 
 @_step.defjvp
 def _step_jvp(of: Any, primals: Any, tangents: Any) -> Any:
     batch = primals[0].shape[:-1]
-    after, *jacobians = _called(of.linearized, tuple((*batch, *shape) for shape in of.shapes), *primals)
+    after, *jacobians = _stepped(of, 1, tuple((*batch, *shape) for shape in of.shapes), *primals)
     parts = [jnp.einsum("...ij,...j->...i", j, d) for j, d in zip(jacobians, tangents) if d is not None]
     return after, sum(parts)
 

@@ -46,7 +46,7 @@ fn numbers<D: Dimension>(
 }
 
 /// The numbers, if all of them are finite.
-fn finite(name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, Failure> {
+pub fn finite(name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, Failure> {
     match numbers.iter().position(|x| !x.is_finite()) {
         Some(at) => Err(Failure::argument(name, format_args!("{} at index {at}", numbers[at]), "finite")),
         None => Ok(numbers),

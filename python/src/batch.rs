@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use isobar::io::state_numbers;
 use isobar::multibody::{DifferentiatedModel, ForcesIn, NoForces, State};
-use isobar::step::{DerivativeWorkspace, StepJacobian, Tape};
+use isobar::step::StepJacobian;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::interruptible::interruptible;
 use crate::motion::Motion;
 use crate::parameters::Wanted;
-use crate::scene::{Before, Scene};
+use crate::scene::{Before, Scene, Workspace};
 
 /// What a step begins with: a scene, a state, control values, a time.
 type Start<'py> = (Bound<'py, Scene>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, f64);
@@ -81,18 +81,18 @@ pub fn step_jacobians<'py>(
     found.into_iter().map(arrays).collect()
 }
 
-fn linearized(before: &Before<'_>, wanted: &Wanted) -> Result<(State, StepJacobian), Failure> {
+/// The state after a step, and its derivatives.
+pub fn linearized(before: &Before<'_>, wanted: &Wanted) -> Result<(State, StepJacobian), Failure> {
     let Before { scene, control, settings, .. } = before;
     let forces: &dyn ForcesIn<f64> = &NoForces;
     let dependence = forces.differentiable().force_dependence();
     let model = DifferentiatedModel::new(&scene.scene.model, &wanted.parameters, dependence, control.len())
         .map_err(Failure::input)?;
-    let mut tape = Tape::default();
-    let taped =
-        |workspace: &mut _| settings.integrator.step_taped(&before.problem(), &model, workspace, &mut tape);
-    let after = scene.finite(scene.with_workspace(taped))?;
-    let jacobian = tape.jacobian(&model, forces, &mut DerivativeWorkspace::default());
-    Ok((after, jacobian.map_err(|error| scene.failed(&error))?))
+    scene.with_workspace(|Workspace { step, tape, derivatives }| {
+        let after = scene.finite(settings.integrator.step_taped(&before.problem(), &model, step, tape))?;
+        let jacobian = tape.jacobian(&model, forces, derivatives);
+        Ok((after, jacobian.map_err(|error| scene.failed(&error))?))
+    })
 }
 
 /// A scene, a state, control values of all steps.

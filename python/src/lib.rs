@@ -14,6 +14,7 @@ mod motion;
 mod parameters;
 mod patches;
 mod scene;
+mod xla;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,8 @@ mod _isobar {
     use crate::motion::{Motion, gradients};
     #[pymodule_export]
     use crate::scene::Scene;
+    #[pymodule_export]
+    use crate::xla::{handlers, new_function};
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "as Python has it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -7,12 +7,12 @@ use isobar::check::{CheckSettings, check_scene};
 use isobar::io::{self, state_columns, state_from_numbers, state_numbers};
 use isobar::multibody::{NoForces, Parameter, State, seeded};
 use isobar::rollout::{Controls, SimulationSettings, Trajectory};
-use isobar::step::{StepError, StepProblem, StepWorkspace};
+use isobar::step::{DerivativeWorkspace, StepError, StepProblem, StepWorkspace, Tape};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{matrix, of_state, vector};
+use crate::arrays::{finite, matrix, of_state, vector};
 use crate::failure::Failure;
 use crate::interruptible::interruptible;
 use crate::motion::{Motion, Task};
@@ -27,7 +27,15 @@ pub struct Scene {
     length: usize,
     settings: OnceLock<SimulationSettings>,
     /// What threads that take steps lend each other.
-    workspaces: Mutex<Vec<StepWorkspace>>,
+    workspaces: Mutex<Vec<Workspace>>,
+}
+
+/// Memory for steps and their derivatives.
+#[derive(Default)]
+pub struct Workspace {
+    pub step: StepWorkspace,
+    pub tape: Tape,
+    pub derivatives: DerivativeWorkspace,
 }
 
 /// What a step begins with.
@@ -122,20 +130,7 @@ impl Scene {
 
     /// The scene with other values of parameters, by their names.
     fn with_values(&self, values: Vec<(String, f64)>) -> PyResult<Self> {
-        let mut changed = io::Scene::clone(&self.scene);
-        let mut set = Vec::new();
-        for (name, value) in values {
-            if !value.is_finite() {
-                return Err(
-                    Failure::argument("values", format_args!("{value} for {name:?}"), "finite").into()
-                );
-            }
-            set.extend(of_name(&changed.model, &name)?.into_iter().map(|parameter| (parameter, value)));
-        }
-        let (model, state) = seeded(&changed.model, &self.start(), &set)
-            .map_err(|error| Failure::input(format_args!("values: {error}")))?;
-        (changed.model, changed.state) = (model, state);
-        Ok(Self::new(changed))
+        Ok(self.valued(values)?)
     }
 
     /// The contact of bodies at a state, one dictionary for each two that touch.
@@ -227,6 +222,22 @@ impl Scene {
         Self { scene: Arc::new(scene), length, settings: OnceLock::new(), workspaces: Mutex::default() }
     }
 
+    /// The scene with other values of parameters.
+    pub fn valued(&self, values: Vec<(String, f64)>) -> Result<Self, Failure> {
+        let mut changed = io::Scene::clone(&self.scene);
+        let mut set = Vec::new();
+        for (name, value) in values {
+            if !value.is_finite() {
+                return Err(Failure::argument("values", format_args!("{value} for {name:?}"), "finite"));
+            }
+            set.extend(of_name(&changed.model, &name)?.into_iter().map(|parameter| (parameter, value)));
+        }
+        let (model, state) = seeded(&changed.model, &self.start(), &set)
+            .map_err(|error| Failure::input(format_args!("values: {error}")))?;
+        (changed.model, changed.state) = (model, state);
+        Ok(Self::new(changed))
+    }
+
     pub fn settings(&self) -> Result<SimulationSettings, Failure> {
         match self.settings.get() {
             Some(settings) => Ok(*settings),
@@ -243,8 +254,11 @@ impl Scene {
 
     /// The state of an argument.
     pub fn state(&self, name: &str, state: &Bound<'_, PyAny>) -> Result<State, Failure> {
-        let numbers = of_state(name, state, self.length)?;
-        state_from_numbers(&self.scene.model, &numbers)
+        self.state_of(name, &of_state(name, state, self.length)?)
+    }
+
+    fn state_of(&self, name: &str, numbers: &[f64]) -> Result<State, Failure> {
+        state_from_numbers(&self.scene.model, numbers)
             .map_err(|error| Failure::input(format_args!("{name}: {error}")))
     }
 
@@ -256,29 +270,36 @@ impl Scene {
         control: Option<&Bound<'_, PyAny>>,
         time: f64,
     ) -> Result<Before<'_>, Failure> {
-        let (settings, state) = (self.settings()?, self.state(name, state)?);
-        let control = self.control(control, time, settings.time_step)?;
-        Ok(Before { scene: self, state, control, time, settings })
+        let control = control.map(|control| vector("control", control, self.scene.model.command_dimension()));
+        self.before_of(
+            name,
+            of_state(name, state, self.length)?,
+            &control.transpose()?.unwrap_or_default(),
+            time,
+        )
     }
 
-    /// The control values of a step: those that are given, or the commands of the file.
-    fn control(
+    /// What a step begins with, from the numbers of a state and control values; without any they are the file's commands.
+    pub fn before_of(
         &self,
-        control: Option<&Bound<'_, PyAny>>,
+        name: &str,
+        state: Vec<f64>,
+        control: &[f64],
         time: f64,
-        time_step: f64,
-    ) -> Result<Vec<f64>, Failure> {
+    ) -> Result<Before<'_>, Failure> {
+        let (settings, state) = (self.settings()?, self.state_of(name, &state)?);
         if !time.is_finite() {
             return Err(Failure::argument("time", time, "finite, in seconds"));
         }
-        match control {
-            Some(control) => vector("control", control, self.scene.model.command_dimension()),
+        let control = finite("control", control.to_vec())?;
+        let control = if control.is_empty() {
             // Constant over the step, with the value at its middle, as in rollouts.
-            None => {
-                let middle = 0.5 * (time + (time + time_step));
-                Ok(self.scene.commands.iter().map(|command| command.at(middle)).collect())
-            }
-        }
+            let middle = 0.5 * (time + (time + settings.time_step));
+            self.scene.commands.iter().map(|command| command.at(middle)).collect()
+        } else {
+            control
+        };
+        Ok(Before { scene: self, state, control, time, settings })
     }
 
     /// Control values of every step, where they are given.
@@ -294,7 +315,7 @@ impl Scene {
         Ok(Task { scene: Arc::clone(&self.scene), settings, initial, until, controls })
     }
 
-    pub fn with_workspace<R>(&self, work: impl FnOnce(&mut StepWorkspace) -> R) -> R {
+    pub fn with_workspace<R>(&self, work: impl FnOnce(&mut Workspace) -> R) -> R {
         let lent = || self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = lent().pop().unwrap_or_default();
         let result = work(&mut workspace);
@@ -339,7 +360,8 @@ impl Before<'_> {
     /// The numbers of the state after the step.
     pub fn step(&self) -> Result<Vec<f64>, Failure> {
         let Self { scene, settings, .. } = self;
-        let after = scene.with_workspace(|workspace| settings.integrator.step(&self.problem(), workspace));
+        let after =
+            scene.with_workspace(|memory| settings.integrator.step(&self.problem(), &mut memory.step));
         Ok(state_numbers(&scene.scene.model, &scene.finite(after)?))
     }
 }

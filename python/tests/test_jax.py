@@ -83,13 +83,29 @@ def test_a_batch_is_one_call(thrown, start, monkeypatch):
 
     both = jax.grad(loss, argnums=(0, 1))
     together = jax.vmap(both)(states, frictions)
-    assert sorted(calls) == ["gradients", "rollouts", "step_jacobians"]
+    # Steps are called by XLA.
+    assert sorted(calls) == ["gradients", "rollouts"]
+    assert str(jax.make_jaxpr(jax.vmap(both))(states, frictions)).count("isobar_step_jacobian") == 1
     for i in range(4):
         for found, one in zip(together, both(states[i], frictions[i])):
             assert np.asarray(found[i]) == pytest.approx(np.asarray(one), rel=1e-13)
     calls.clear()
     assert isobar.jax.step(thrown, states, parameters={FRICTION: 0.4}).shape == (4, 15)
     assert calls == ["steps"]
+
+
+def test_where_xla_does_not_call_steps(thrown, start, monkeypatch):
+    def both(state, friction):
+        step = lambda state, friction: isobar.jax.step(thrown, state, parameters={FRICTION: friction})  # noqa: E731
+        return jax.jit(step)(state, friction), *jax.jit(jax.jacrev(step, argnums=(0, 1)))(state, friction)
+
+    frictions = jnp.linspace(0.2, 0.8, 3)
+    by_xla = jax.vmap(both, in_axes=(None, 0))(1.3 * start, frictions)
+    monkeypatch.setattr(jax, "default_backend", lambda: "another")
+    by_callback = jax.vmap(both, in_axes=(None, 0))(1.3 * start, frictions)
+    assert np.array_equal(by_xla[0], by_callback[0])
+    for ours, theirs in zip(by_xla[1:], by_callback[1:]):
+        assert np.asarray(ours) == pytest.approx(np.asarray(theirs), rel=1e-12, abs=1e-14)
 
 
 def test_losses(thrown):
@@ -132,5 +148,11 @@ def test_single_precision_is_refused(thrown):
 
 
 def test_what_goes_wrong_inside_is_told(thrown):
-    with pytest.raises(Exception, match="weight"):
-        isobar.jax.step(thrown, thrown.initial_state, parameters={"weight": 1.0}).block_until_ready()
+    state = thrown.initial_state.vector
+    step = lambda state, name="ball.mass", mass=0.1: isobar.jax.step(thrown, state, parameters={name: mass})  # noqa: E731
+    with pytest.raises(isobar.InputError, match="weight"):
+        step(state, "weight")
+    for call in (lambda: jax.jit(lambda s: step(s, "weight"))(state), lambda: jax.jit(step)(np.nan * state)):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="weight.*ball.mass|ball.*must be finite"):
+            jax.block_until_ready(call())
+    assert np.array_equal(jax.jit(step)(state), step(state))
