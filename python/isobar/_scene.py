@@ -217,8 +217,7 @@ class Scene:
     ) -> StepJacobian:
         """A step as by `step`, and its derivatives in the directions of `tangent_names`."""
         names = listed(parameters)
-        member = self._core, self._vector(state), control, number(time, "time")
-        after, *matrices = _isobar.step_jacobians([member], names)[0]
+        after, *matrices = self._core.step_jacobian(self._vector(state), control, number(time, "time"), names)
         return StepJacobian(State(self._layout, after), *matrices)
 
     def rollout(self, until: float, controls: Array | None = None, state: State | None = None) -> Trajectory:

@@ -127,7 +127,7 @@ def _stepped(of: Any, what: int, shapes: Any, *arguments: Any) -> Any:
     state, control, *more = arguments
     control = jnp.zeros((*state.shape[:-1], 0)) if control is None else control
     call = jax.ffi.ffi_call(_targets()[what], _results(shapes), vmap_method="broadcast_all")
-    return call(state, control, *more, of=np.int64(of.number))
+    return call(state, control, *more, of=np.int64(of.core.number))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))

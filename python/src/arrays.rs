@@ -58,6 +58,11 @@ pub fn of_state(name: &str, value: &Bound<'_, PyAny>, length: usize) -> Result<V
     numbers::<numpy::Ix1>(name, value, &[Some(length)])
 }
 
+/// A vector, which is checked where it is used.
+pub fn any_vector(name: &str, value: &Bound<'_, PyAny>) -> Result<Vec<f64>, Failure> {
+    numbers::<numpy::Ix1>(name, value, &[None])
+}
+
 /// A vector of this length.
 pub fn vector(name: &str, value: &Bound<'_, PyAny>, length: usize) -> Result<Vec<f64>, Failure> {
     finite(name, numbers::<numpy::Ix1>(name, value, &[Some(length)])?)

@@ -5,31 +5,28 @@
 //! Python exception, and no panic is reachable.
 
 mod arrays;
-mod batch;
 mod derivatives;
 mod failure;
 mod files;
+mod functions;
 mod interruptible;
 mod motion;
 mod parameters;
 mod patches;
 mod scene;
-mod xla;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _isobar {
     #[pymodule_export]
-    use crate::batch::{rollouts, step_jacobians, steps};
-    #[pymodule_export]
     use crate::files::{fit, optimize};
     #[pymodule_export]
-    use crate::motion::{Motion, gradients};
+    use crate::functions::{Function, handlers};
+    #[pymodule_export]
+    use crate::motion::{Motion, gradients, rollouts};
     #[pymodule_export]
     use crate::scene::Scene;
-    #[pymodule_export]
-    use crate::xla::{handlers, new_function};
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "as Python has it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -21,6 +21,7 @@ use crate::derivatives::{Cotangents, in_tangent_space};
 use crate::failure::Failure;
 use crate::interruptible::interruptible;
 use crate::parameters::Wanted;
+use crate::scene::Scene;
 
 /// About so many states of a motion are on its page.
 const FRAMES: usize = 300;
@@ -127,6 +128,23 @@ impl Motion {
         };
         Ok(interruptible(py, || (), write)??)
     }
+}
+
+/// A scene, a state, control values of all steps.
+type Member<'py> = (Bound<'py, Scene>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+/// The motions from states until a time.
+#[pyfunction]
+pub fn rollouts(py: Python<'_>, members: Vec<Member<'_>>, until: f64) -> PyResult<Vec<Motion>> {
+    let task = |(i, (scene, state, controls)): (usize, &Member<'_>)| {
+        let (scene, name) =
+            (scene.get(), if members.len() == 1 { "state".to_owned() } else { format!("states[{i}]") });
+        scene.task(scene.state(&name, state)?, until, scene.controls(controls.as_ref())?)
+    };
+    let tasks = members.iter().enumerate().map(task).collect::<Result<Vec<_>, Failure>>()?;
+    let stop = AtomicBool::new(false);
+    let all = || tasks.into_par_iter().map(|task| task.simulate(&stop)).collect::<Result<Vec<_>, _>>();
+    Ok(interruptible(py, || stop.store(true, Ordering::Relaxed), all)??)
 }
 
 /// Derivatives before they are those of Python.

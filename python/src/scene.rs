@@ -5,18 +5,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use isobar::check::{CheckSettings, check_scene};
 use isobar::io::{self, state_columns, state_from_numbers, state_numbers};
-use isobar::multibody::{NoForces, Parameter, State, seeded};
+use isobar::multibody::{DifferentiatedModel, ForcesIn, NoForces, Parameter, State, seeded};
 use isobar::rollout::{Controls, SimulationSettings, Trajectory};
-use isobar::step::{DerivativeWorkspace, StepError, StepProblem, StepWorkspace, Tape};
-use numpy::PyArray1;
+use isobar::step::{DerivativeWorkspace, StepError, StepJacobian, StepProblem, StepWorkspace, Tape};
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{finite, matrix, of_state, vector};
+use crate::arrays::{finite, matrix, new_matrix, of_state, vector};
 use crate::failure::Failure;
 use crate::interruptible::interruptible;
 use crate::motion::{Motion, Task};
-use crate::parameters::{named, of_name};
+use crate::parameters::{Wanted, named, of_name};
 use crate::patches::patches;
 
 /// A scene file, and memory for its steps.
@@ -24,7 +24,7 @@ use crate::patches::patches;
 pub struct Scene {
     pub scene: Arc<io::Scene>,
     /// Numbers of a state.
-    length: usize,
+    pub length: usize,
     settings: OnceLock<SimulationSettings>,
     /// What threads that take steps lend each other.
     workspaces: Mutex<Vec<Workspace>>,
@@ -37,6 +37,14 @@ pub struct Workspace {
     pub tape: Tape,
     pub derivatives: DerivativeWorkspace,
 }
+
+/// The state after a step, and its derivatives by the state before it, the control values, and named parameters.
+type Linearized<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+);
 
 /// What a step begins with.
 pub struct Before<'s> {
@@ -152,6 +160,36 @@ impl Scene {
         let before = self.before("state", state, control, time)?;
         let numbers = py.detach(|| before.step())?;
         Ok(PyArray1::from_slice(py, &numbers))
+    }
+
+    /// The state after a step, and its derivatives in the tangent spaces of both states.
+    #[pyo3(signature = (state, control, time, parameters))]
+    fn step_jacobian<'py>(
+        &self,
+        py: Python<'py>,
+        state: &Bound<'py, PyAny>,
+        control: Option<&Bound<'py, PyAny>>,
+        time: f64,
+        parameters: Vec<String>,
+    ) -> PyResult<Linearized<'py>> {
+        let before = self.before("state", state, control, time)?;
+        let wanted = Wanted::new(&self.scene.model, &parameters)?;
+        let (after, jacobian) = py.detach(|| before.linearized(&wanted))?;
+        let count = after.tangent_dimension();
+        // The library has columns one after the other.
+        let rows = |numbers: &[f64], columns: usize| {
+            let row_major =
+                (0..count).flat_map(|row| (0..columns).map(move |column| numbers[column * count + row]));
+            new_matrix(py, row_major.collect(), [count, columns])
+        };
+        let StepJacobian { by_state, by_control, by_parameters } = jacobian;
+        let row = |row: usize| wanted.by_name(&by_parameters.row(row).iter().copied().collect::<Vec<_>>());
+        Ok((
+            PyArray1::from_vec(py, state_numbers(&self.scene.model, &after)),
+            rows(by_state.as_slice(), by_state.ncols())?,
+            rows(by_control.as_slice(), by_control.ncols())?,
+            new_matrix(py, (0..count).flat_map(row).collect(), [count, parameters.len()])?,
+        ))
     }
 
     /// How many steps there are until a time.
@@ -363,5 +401,19 @@ impl Before<'_> {
         let after =
             scene.with_workspace(|memory| settings.integrator.step(&self.problem(), &mut memory.step));
         Ok(state_numbers(&scene.scene.model, &scene.finite(after)?))
+    }
+    /// The state after the step, and its derivatives.
+    pub fn linearized(&self, wanted: &Wanted) -> Result<(State, StepJacobian), Failure> {
+        let Self { scene, control, settings, .. } = self;
+        let forces: &dyn ForcesIn<f64> = &NoForces;
+        let dependence = forces.differentiable().force_dependence();
+        let model =
+            DifferentiatedModel::new(&scene.scene.model, &wanted.parameters, dependence, control.len())
+                .map_err(Failure::input)?;
+        scene.with_workspace(|Workspace { step, tape, derivatives }| {
+            let after = scene.finite(settings.integrator.step_taped(&self.problem(), &model, step, tape))?;
+            let jacobian = tape.jacobian(&model, forces, derivatives);
+            Ok((after, jacobian.map_err(|error| scene.failed(&error))?))
+        })
     }
 }
