@@ -1,9 +1,12 @@
 """Steps and motions in JAX."""
 
+import runpy
+
 import numpy as np
 import pytest
 
 import isobar
+from conftest import ROOT
 
 jax = pytest.importorskip("jax")
 jax.config.update("jax_enable_x64", True)
@@ -106,6 +109,13 @@ def test_where_xla_does_not_call_steps(thrown, start, monkeypatch):
     assert np.array_equal(by_xla[0], by_callback[0])
     for ours, theirs in zip(by_xla[1:], by_callback[1:]):
         assert np.asarray(ours) == pytest.approx(np.asarray(theirs), rel=1e-12, abs=1e-14)
+
+
+def test_a_policy_learns_through_contact():
+    example = runpy.run_path(str(ROOT / "python/examples/push_policy.py"))
+    weights, losses = example["train"](24, batch=8)
+    assert sum(weight.size for weight in weights) == 486
+    assert np.mean(losses[-3:]) < 0.25 * np.mean(losses[:3])
 
 
 def test_losses(thrown):
