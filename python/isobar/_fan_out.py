@@ -36,7 +36,7 @@ def run_jobs(
 ) -> list[Any]:
     """What `function` makes of each of `jobs`, in their order, on `executor`: None for threads of this process, or
 
-    - an executor, with `submit` as those of `concurrent.futures` have it (of processes, mpi4py, loky, ipyparallel);
+    - an executor, with `submit` as those of `concurrent.futures` have it;
     - a function that makes one, so that another is made when it has lost a worker: `lambda: ProcessPoolExecutor(…)`;
     - a `dask.distributed.Client`; the module `ray`.
 
