@@ -7,7 +7,8 @@
     height = trajectory["ball.pz_m"]
     gradient = trajectory.gradient({"ball.pz_m": 1.0}, ["materials.foam.hydroelastic_modulus"])
 
-All numbers are SI, in the world frame, in arrays of float64; names are those of the scene file.
+All numbers are SI, in the world frame, in arrays of float64; names are those of the scene file. `isobar.jax` and
+`isobar.torch` have steps and motions as functions that those libraries differentiate through.
 """
 
 from importlib import import_module
