@@ -91,8 +91,11 @@ fn highest(pieces: &[Piece]) -> f64 {
     pieces.iter().flat_map(|piece| &piece.0).map(|corner| corner.1).fold(0.0, f64::max)
 }
 
+/// A time, s, and the polygons of the patch.
+type Patch = (f64, Vec<Piece>);
+
 /// A bounce: what it comes to, the largest pressure over time, and patches at some times.
-fn bounce(scene: &Scene) -> Result<(Impact, Points, Vec<(f64, Vec<Piece>)>), Failure> {
+fn bounce(scene: &Scene) -> Result<(Impact, Points, Vec<Patch>), Failure> {
     let trajectory = scene.rollout(UNTIL)?.simulate()?;
     let touching = |state: &&State| state.bodies[0].position.z < RADIUS;
     let contact = trajectory.states.iter().skip(1).take_while(touching).count();
@@ -110,7 +113,7 @@ fn bounce(scene: &Scene) -> Result<(Impact, Points, Vec<(f64, Vec<Piece>)>), Fai
     Ok((impact, over_time, SHOWN.map(|part| at(step(part))).into()))
 }
 
-fn picture(patches: &[(f64, Vec<Piece>)], pressure: f64) -> String {
+fn picture(patches: &[Patch], pressure: f64) -> String {
     let mut svg = begun(5 * COLUMN as u32 + 110, 190);
     for ((time, pieces), column) in patches.iter().zip(0..) {
         let x = COLUMN * (f64::from(column) + 0.5);
