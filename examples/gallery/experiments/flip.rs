@@ -172,7 +172,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     if run == Run::Full {
         let flipped = outcomes.iter().filter(|outcome| outcome.is_flipped()).count();
         rows.push(row(
-            format!("refinements at which it is flipped, of {}", outcomes.len()),
+            format!("refinements at which it lies flipped, at rest and on the stove, of {}", outcomes.len()),
             "all (§V-B)",
             flipped as f64,
             0.0,

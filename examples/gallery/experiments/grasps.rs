@@ -93,7 +93,7 @@ pub fn spoon(run: Run) -> Result<Page, Failure> {
         rows,
         why: format!(
             "The paper shows a film and tells no numbers. A handle of 4 mm radius that rolls without slip turns by a quarter where each box goes by \
-             {:.2} mm. Boxes of 10⁵ Pa are pressed in almost as deep as that, and hold the handle all around: its surface moves along itself, the \
+             {:.2} mm. Boxes of 10⁵ Pa are pressed in by 3 mm, and hold the handle all around: its surface moves along itself, the \
              box across it where it is not flat, so that the mean of both is less.",
             4.0 * FRAC_PI_2
         ),

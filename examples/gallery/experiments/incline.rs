@@ -114,7 +114,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         rows,
         why: "The paper shows a film and tells no numbers. The reference is a smooth ball with the same field and the same friction; what \
               is left is the mesh of the ball. Below is the impact of a rigid ball that keeps its speed off the incline: the soft ball \
-              touches for 20 ms, in which its weight acts on it too."
+              touches for 23 to 25 ms, in which its weight acts on it too."
             .into(),
         more,
     })

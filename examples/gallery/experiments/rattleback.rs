@@ -226,6 +226,11 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             more += &format!("| {stiffness:.0e} | {size} | {} |\n", told(reversal(&spins)));
             curves.push(curve(format!("{size} mm"), &spins, false));
             if stiffness == STIFFNESSES[0] {
+                let back = reversal(&spins).unwrap_or(f64::NAN);
+                rows.insert(
+                    0,
+                    row("stiffest plane: turns back after, s", format!("{turns} (on a point)"), back, 0.02),
+                );
                 result = format!(
                     "A stone that spins at −{SPIN} rad/s turns back after {} s on a stiff plane, after {} s on a point.",
                     told(reversal(&spins)),
