@@ -273,7 +273,8 @@ pub fn run(run: Run) -> Result<Page, Failure> {
                 .into();
         figures.push(Figure { suffix: "_faces", caption, picture: Picture::Plots(plots) });
         result = format!(
-            "An arm with two soft bubbles takes a spatula from a stand, scoops a pancake off a stove without a rim, and flips it, at {flipped} of {} refinements.",
+            "An arm with two soft bubbles takes a spatula from a stand, scoops a pancake off a stove without a rim, and flips it, at \
+                  {flipped} of {} refinements.",
             outcomes.len()
         );
     }
@@ -285,9 +286,12 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         figures,
         rows,
         why: "The paper's shapes, friction and poses are not told: the stove, the stand, the spatula and the key poses are ours, and the bubbles are \
-              ellipsoids of their size. The arm is one of six joints of the examples; a JACO arm, where its model is at hand, does the same. The bubbles' force tells the grasp, the torques of the joints tell \
-              the stove, and the blade slips under the pancake as it has less friction (0.24 with it) than the stove (0.69). Most faces are those of the two bubbles \
-              on the handle. The solver eliminates contacts into the few velocities of the bodies, so that its time grows with the faces and not faster; a part of it does not depend on faces at all, so that fewer faces gain less ([steps](../steps.md#cost))."
+              ellipsoids of their size. The arm is one of six joints of the examples; a JACO arm, where its model is at hand, does the \
+              same. The bubbles' force tells the grasp, the torques of the joints tell \
+              the stove, and the blade slips under the pancake as it has less friction (0.24 with it) than the stove (0.69). Most faces \
+              are those of the two bubbles \
+              on the handle. The solver eliminates contacts into the few velocities of the bodies, so that its time grows with the faces \
+              and not faster; a part of it does not depend on faces at all, so that fewer faces gain less ([steps](../steps.md#cost))."
             .into(),
         more,
     })

@@ -283,8 +283,10 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         figures,
         rows,
         why: "A patch that spins is braked by its friction, by some μ N times its radius. The spin of this stone, which friction at a point cannot \
-              brake, is lost so within 5 s on the smallest of these patches, and within a rocking or two on that of a plane of 10⁸ Pa and 2 cm, on which it does \
-              not turn back. Without friction of 0.74 and more the stone slips as it rocks. The mesh has to be finer than the patch. Steps are of 0.1 ms by `rk4` \
+              brake, is lost so within 5 s on the smallest of these patches, and within a rocking or two on that of a plane of 10⁸ Pa and \
+              2 cm, on which it does \
+              not turn back. Without friction of 0.74 and more the stone slips as it rocks. The mesh has to be finer than the patch. \
+              Steps are of 0.1 ms by `rk4` \
               but where another is named: `lagged` loses the energy of the rocking as its steps get longer."
             .into(),
         more,
