@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import _isobar
 from ._errors import InputError, SimulationError, SimulationWarning
 from ._states import Array, Layout, Loss, State, Trajectory, listed, number
+
+# Values of parameters by their names, which can be hashed.
+Changes = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Scene:
     Calls of isobar release the interpreter's lock, and can be made from several threads.
     """
 
-    def __init__(self, core: _isobar.Scene, text: str, changes: tuple[dict[str, float], ...] = ()) -> None:
+    def __init__(self, core: _isobar.Scene, text: str, changes: tuple[Changes, ...] = ()) -> None:
         self._core, self._text, self._changes = core, text, changes
         self._layout = Layout(core.columns())
 
@@ -119,10 +122,18 @@ class Scene:
         return cls(core, text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._text, self.path.absolute(), self._changes)
+        return _restored, (self._text, self.path.absolute(), self._changes, self.digest)
 
     def __repr__(self) -> str:
         return f"Scene({str(self.path)!r})"
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells the scene from others: a hash of its text, the files that it names, and the values that were given."""
+        found = hashlib.sha256(repr((self._text, self._changes)).encode())
+        for file in self._core.files:
+            found.update(Path(file).read_bytes())
+        return found.hexdigest()
 
     @property
     def path(self) -> Path:
@@ -175,7 +186,7 @@ class Scene:
         state displace it."""
         known = {name: number(value, f"values[{name!r}]") for name, value in values.items()}
         core = self._core.with_values(list(zip(listed(known), known.values())))
-        return Scene(core, self._text, (*self._changes, known))
+        return Scene(core, self._text, (*self._changes, tuple(known.items())))
 
     def _vector(self, state: State | None, argument: str = "state") -> Array:
         if state is None:
@@ -216,7 +227,7 @@ class Scene:
         controllers add to it. Ctrl-C ends it. Warns of what is noticed on the way (`SimulationWarning`). Raises
         `SimulationError` when a step fails; its `trajectory` has the states before.
         """
-        trajectory = self._trajectory(self._core.rollout(self._vector(state), number(until, "until"), controls))
+        (trajectory,) = self._motions([self._vector(state)], until, controls)
         if isinstance(trajectory, SimulationError):
             raise trajectory
         _warn(trajectory.warnings)
@@ -228,39 +239,53 @@ class Scene:
         until: float,
         controls: Array | None = None,
         return_errors: bool = False,
+        executor: Any = None,
+        folder: str | PathLike[str] | None = None,
     ) -> list[Any]:
         """The motions from several states, on all threads (`RAYON_NUM_THREADS` says how many), under the same `controls`. They
-        have the same bits as by `rollout`, on any number of threads.
+        have the same bits as by `rollout`, on any number of threads. For `executor` and `folder` see `run_jobs`.
 
         A motion whose step fails raises its `SimulationError` when all have ended; with `return_errors` that stands in
         its place. Warnings are only in `Trajectory.warnings`.
         """
         rows = [self._vector(state, f"states[{i}]") for i, state in enumerate(states)]
-        for i, row in enumerate(rows):
-            if np.shape(row) != (len(self._layout.columns),) or getattr(row, "dtype", None) != np.float64:
-                message = f"a float64 array of shape ({len(self._layout.columns)},)"
-                raise InputError(f"states[{i}]: found a vector of shape {np.shape(row)}; it must be {message}")
-        numbers = np.array(rows, dtype=np.float64).reshape(len(rows), len(self._layout.columns))
-        found = self._core.rollout_batch(numbers, number(until, "until"), controls)
-        motions = [self._trajectory(motion) for motion in found]
+        if executor is not None or folder is not None:
+            from ._fan_out import run_jobs
+
+            return run_jobs(partial(_alone, self, until, controls), states, executor, folder, return_errors)
+        motions = self._motions(rows, until, controls)
         failed = [motion for motion in motions if isinstance(motion, SimulationError)]
         if failed and not return_errors:
             raise failed[0]
         return motions
 
-    def _trajectory(self, motion: _isobar.Motion) -> Trajectory | SimulationError:
-        trajectory = Trajectory(self, motion, motion.times(), motion.values())
-        if motion.failure is None:
-            return trajectory
-        error = SimulationError(motion.failure)
-        error.trajectory = trajectory
-        return error
+    def _motions(self, rows: list[Array], until: float, controls: Array | None) -> list[Trajectory | SimulationError]:
+        until = number(until, "until")
+        found = _isobar.rollouts([(self._core, row, controls) for row in rows], until)
+        motions: list[Trajectory | SimulationError] = []
+        for motion in found:
+            motions.append(trajectory := Trajectory(self, motion, until, controls))
+            if motion.failure is not None:
+                motions[-1] = error = SimulationError(motion.failure)
+                error.trajectory = trajectory
+        return motions
 
 
-def _restored(text: str, path: Path, changes: tuple[dict[str, float], ...]) -> Scene:
+def _alone(scene: Scene, until: float, controls: Array | None, state: State) -> Trajectory:
+    """The motion from a state, of a batch on other engines."""
+    (motion,) = scene.rollout_batch([state], until, controls)
+    found: Trajectory = motion
+    return found
+
+
+@lru_cache(maxsize=8)
+def _restored(text: str, path: Path, changes: tuple[Changes, ...], digest: str) -> Scene:
+    """The scene of a pickle. Scenes do not change: who gets many pickles of one has it once."""
     scene = Scene(_isobar.Scene.parse(text, path), text)
     for values in changes:
-        scene = scene.with_values(values)
+        scene = scene.with_values(dict(values))
+    if scene.digest != digest:
+        raise InputError(f"scene: found other files beside {path} than where it was pickled; they must be the same")
     return scene
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,10 +206,12 @@ class Trajectory:
     and cannot be written to. `trajectory["ball"].position` has shape (n, 3) (see `Part`), `trajectory["ball.pz_m"]` (n,).
     """
 
-    def __init__(self, scene: Scene, motion: _isobar.Motion | None, times: Array, values: Array) -> None:
-        self.scene, self._motion, self.times, self.values = scene, motion, times, values
-        self.warnings: list[str] = motion.warnings if motion else []
-        for array in (times, values):
+    def __init__(self, scene: Scene, motion: _isobar.Motion, until: float, controls: Array | None) -> None:
+        self.scene, self._motion = scene, motion
+        self._asked = until, None if controls is None else np.array(controls)
+        self.times, self.values = motion.times(), motion.values()
+        self.warnings: list[str] = motion.warnings
+        for array in (self.times, self.values):
             array.flags.writeable = False
 
     @property
@@ -243,18 +248,26 @@ class Trajectory:
 
         Ctrl-C is heard when the sweep has ended. Raises `InputError` for unknown names and wrong arrays.
         """
-        if self._motion is None:
-            raise InputError("trajectory: found one that was pickled; it must be one of Scene.rollout in this process")
         names = listed(parameters)
         value, by_values = _derivatives(loss, self)
-        by_state, by_controls, by_parameters, by_controllers = self._motion.gradient(by_values, names)
+        by_state, by_controls, by_parameters, by_controllers = _isobar.gradients([self._motion], [by_values], names)[0]
         return Gradient(value, by_state, by_controls, dict(zip(names, by_parameters)), by_controllers)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the trajectory as the command `isobar simulate --out` does, CSV in full precision."""
-        if self._motion is None:
-            raise InputError("trajectory: found one that was pickled; it must be one of Scene.rollout in this process")
-        self._motion.save(path)
+        """Writes the trajectory as the command `isobar simulate --out` does, CSV in full precision; to a name that ends in
+        `.html` a page for a browser, with a film and plots."""
+        if str(path).lower().endswith(".html"):
+            self._motion.write_page(path)
+        else:
+            self._motion.save(path)
+
+    def _repr_html_(self) -> str:
+        """The page, in a notebook."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.html"
+            self.save(page)
+            text = html.escape(page.read_text(encoding="utf-8"))
+        return f'<iframe srcdoc="{text}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame with the columns of the trajectory file, and times in s as its index."""
@@ -263,10 +276,16 @@ class Trajectory:
         return pandas.DataFrame(self.values, columns=self.columns, index=pandas.Index(self.times, name="t_s"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Trajectory, (self.scene, None, np.array(self.times), np.array(self.values))
+        return _restored, (self.scene, np.array(self.values), *self._asked, self.warnings, self._motion.failure)
 
     def __repr__(self) -> str:
         return f"Trajectory({len(self)} states of {self.scene!r}, until {self.times[-1]:g} s)"
+
+
+def _restored(
+    scene: Scene, values: Array, until: float, controls: Array | None, warnings: list[str], failure: str | None
+) -> Trajectory:
+    return Trajectory(scene, scene._core.motion(values, until, controls, warnings, failure), until, controls)
 
 
 def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:
@@ -299,8 +318,8 @@ def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:
             f"loss: found derivatives of {by_final.dtype} with shape {by_final.shape}; they must be a float64 array of shape "
             f"{values.shape[1:]} or {values.shape}, or numbers by column"
         )
-    # Of derivatives alone it is the value of the loss that is linear.
-    return (value if callable(loss) else float(np.vdot(by_values, values))), by_values
+    # Of derivatives alone it is the value of the loss that is linear. (Threads of BLAS would take longer than the adjoint.)
+    return (value if callable(loss) else float((by_values * values).sum())), by_values
 
 
 def _value(found: object) -> float:

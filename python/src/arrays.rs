@@ -46,7 +46,7 @@ fn numbers<D: Dimension>(
 }
 
 /// The numbers, if all of them are finite.
-fn finite(name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, Failure> {
+pub fn finite(name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, Failure> {
     match numbers.iter().position(|x| !x.is_finite()) {
         Some(at) => Err(Failure::argument(name, format_args!("{} at index {at}", numbers[at]), "finite")),
         None => Ok(numbers),
@@ -56,6 +56,11 @@ fn finite(name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, Failure> {
 /// The numbers of a state, which are checked where it is made of them.
 pub fn of_state(name: &str, value: &Bound<'_, PyAny>, length: usize) -> Result<Vec<f64>, Failure> {
     numbers::<numpy::Ix1>(name, value, &[Some(length)])
+}
+
+/// A vector, which is checked where it is used.
+pub fn any_vector(name: &str, value: &Bound<'_, PyAny>) -> Result<Vec<f64>, Failure> {
+    numbers::<numpy::Ix1>(name, value, &[None])
 }
 
 /// A vector of this length.

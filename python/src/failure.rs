@@ -22,6 +22,11 @@ impl Failure {
         Self::input(format!("{name}: found {found}; it must be {allowed}"))
     }
 
+    pub fn message(&self) -> &str {
+        let (Self::Input { message, .. } | Self::Simulation(message)) = self;
+        message
+    }
+
     /// Bad input that is not a file.
     pub fn input(message: impl ToString) -> Self {
         Self::Input { message: message.to_string(), file: None, line: None, field: None }

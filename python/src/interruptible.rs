@@ -14,6 +14,17 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// The process whose threads work. Those of a forked process do not come with it.
 static WORKING: OnceLock<u32> = OnceLock::new();
 
+/// Whether the threads of isobar are in this process.
+pub fn is_at_home() -> Result<(), Failure> {
+    let process = std::process::id();
+    if *WORKING.get_or_init(|| process) == process {
+        return Ok(());
+    }
+    let message = "isobar has worked in the process that this one was forked from, and its threads are not here; start \
+                   processes by multiprocessing.get_context(\"spawn\")";
+    Err(Failure::input(message))
+}
+
 /// What `work` makes on one of the threads of isobar, without the interpreter's lock. When a signal handler of Python raises
 /// (as that of Ctrl-C does), `stop` is called, which may tell `work` to end early, and the exception is raised when it has
 /// ended.
@@ -22,12 +33,7 @@ pub fn interruptible<R: Send>(
     stop: impl Fn() + Send + Sync,
     work: impl FnOnce() -> R + Send,
 ) -> PyResult<R> {
-    let process = std::process::id();
-    if *WORKING.get_or_init(|| process) != process {
-        let message = "isobar has worked in the process that this one was forked from, and its threads are not here; start \
-                       processes by multiprocessing.get_context(\"spawn\")";
-        return Err(Failure::input(message).into());
-    }
+    is_at_home()?;
     let (raised, result) = py.detach(|| {
         rayon::in_place_scope(|scope| {
             let (done, result) = channel();

@@ -8,6 +8,7 @@ mod arrays;
 mod derivatives;
 mod failure;
 mod files;
+mod functions;
 mod interruptible;
 mod motion;
 mod parameters;
@@ -21,7 +22,9 @@ mod _isobar {
     #[pymodule_export]
     use crate::files::{fit, optimize};
     #[pymodule_export]
-    use crate::motion::Motion;
+    use crate::functions::{Function, handlers};
+    #[pymodule_export]
+    use crate::motion::{Motion, gradients, rollouts};
     #[pymodule_export]
     use crate::scene::Scene;
     #[pymodule_export]

@@ -1,20 +1,18 @@
 //! Scenes: their numbers by name, contact, steps and rollouts.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use isobar::check::{CheckSettings, check_scene};
 use isobar::io::{self, state_columns, state_from_numbers, state_numbers};
 use isobar::multibody::{DifferentiatedModel, ForcesIn, NoForces, Parameter, State, seeded};
-use isobar::rollout::{Controls, SimulationSettings};
-use isobar::step::{DerivativeWorkspace, StepError, StepProblem, StepWorkspace, Tape};
+use isobar::rollout::{Controls, SimulationSettings, Trajectory};
+use isobar::step::{DerivativeWorkspace, StepError, StepJacobian, StepProblem, StepWorkspace, Tape};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rayon::prelude::*;
 
-use crate::arrays::{matrix, new_matrix, of_state, vector};
+use crate::arrays::{finite, matrix, new_matrix, of_state, vector};
 use crate::failure::Failure;
 use crate::interruptible::interruptible;
 use crate::motion::{Motion, Task};
@@ -24,12 +22,20 @@ use crate::patches::patches;
 /// A scene file, and memory for its steps.
 #[pyclass(frozen)]
 pub struct Scene {
-    scene: Arc<io::Scene>,
+    pub scene: Arc<io::Scene>,
     /// Numbers of a state.
-    length: usize,
+    pub length: usize,
     settings: OnceLock<SimulationSettings>,
     /// What threads that take steps lend each other.
-    workspaces: Mutex<Vec<StepWorkspace>>,
+    workspaces: Mutex<Vec<Workspace>>,
+}
+
+/// Memory for steps and their derivatives.
+#[derive(Default)]
+pub struct Workspace {
+    pub step: StepWorkspace,
+    pub tape: Tape,
+    pub derivatives: DerivativeWorkspace,
 }
 
 /// The state after a step, and its derivatives by the state before it, the control values, and named parameters.
@@ -39,6 +45,15 @@ type Linearized<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray2<f64>>,
 );
+
+/// What a step begins with.
+pub struct Before<'s> {
+    pub scene: &'s Scene,
+    pub state: State,
+    pub control: Vec<f64>,
+    pub time: f64,
+    pub settings: SimulationSettings,
+}
 
 #[pymethods]
 impl Scene {
@@ -62,6 +77,12 @@ impl Scene {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.scene.warnings.clone()
+    }
+
+    /// The files that it was read from, but for its own.
+    #[getter]
+    fn files(&self) -> Vec<PathBuf> {
+        self.scene.files.iter().filter(|file| **file != self.scene.path).cloned().collect()
     }
 
     #[getter]
@@ -117,25 +138,12 @@ impl Scene {
 
     /// The scene with other values of parameters, by their names.
     fn with_values(&self, values: Vec<(String, f64)>) -> PyResult<Self> {
-        let mut changed = io::Scene::clone(&self.scene);
-        let mut set = Vec::new();
-        for (name, value) in values {
-            if !value.is_finite() {
-                return Err(
-                    Failure::argument("values", format_args!("{value} for {name:?}"), "finite").into()
-                );
-            }
-            set.extend(of_name(&changed.model, &name)?.into_iter().map(|parameter| (parameter, value)));
-        }
-        let (model, state) = seeded(&changed.model, &self.start(), &set)
-            .map_err(|error| Failure::input(format_args!("values: {error}")))?;
-        (changed.model, changed.state) = (model, state);
-        Ok(Self::new(changed))
+        Ok(self.valued(values)?)
     }
 
     /// The contact of bodies at a state, one dictionary for each two that touch.
     fn contact<'py>(&self, py: Python<'py>, state: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let state = self.state(state)?;
+        let state = self.state("state", state)?;
         let found = py.detach(|| patches(&self.scene, &state))?;
         found.into_iter().map(|patch| patch.into_dict(py)).collect()
     }
@@ -149,13 +157,8 @@ impl Scene {
         control: Option<&Bound<'py, PyAny>>,
         time: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (settings, before) = (self.settings()?, self.state(state)?);
-        let control = self.control(control, time, settings.time_step)?;
-        let numbers = py.detach(|| {
-            let step = self.problem(&before, &control, time, settings);
-            let after = self.with_workspace(|workspace| settings.integrator.step(&step, workspace));
-            Ok::<_, Failure>(state_numbers(&self.scene.model, &self.finite(after)?))
-        })?;
+        let before = self.before("state", state, control, time)?;
+        let numbers = py.detach(|| before.step())?;
         Ok(PyArray1::from_slice(py, &numbers))
     }
 
@@ -169,81 +172,57 @@ impl Scene {
         time: f64,
         parameters: Vec<String>,
     ) -> PyResult<Linearized<'py>> {
-        let (settings, before) = (self.settings()?, self.state(state)?);
-        let control = self.control(control, time, settings.time_step)?;
+        let before = self.before("state", state, control, time)?;
         let wanted = Wanted::new(&self.scene.model, &parameters)?;
-        let (after, jacobian) = py.detach(|| {
-            let step = self.problem(&before, &control, time, settings);
-            let forces: &dyn ForcesIn<f64> = &NoForces;
-            let dependence = forces.differentiable().force_dependence();
-            let model =
-                DifferentiatedModel::new(&self.scene.model, &wanted.parameters, dependence, control.len())
-                    .map_err(Failure::input)?;
-            let mut tape = Tape::default();
-            let taped =
-                |workspace: &mut _| settings.integrator.step_taped(&step, &model, workspace, &mut tape);
-            let after = self.finite(self.with_workspace(taped))?;
-            let jacobian = tape.jacobian(&model, forces, &mut DerivativeWorkspace::default());
-            Ok::<_, Failure>((after, jacobian.map_err(|error| self.failed(&error))?))
-        })?;
-        let rows = |numbers: &[f64], columns: usize| -> PyResult<_> {
-            // The library has columns one after the other.
-            let count = numbers.len().checked_div(columns).unwrap_or(after.tangent_dimension());
+        let (after, jacobian) = py.detach(|| before.linearized(&wanted))?;
+        let count = after.tangent_dimension();
+        // The library has columns one after the other.
+        let rows = |numbers: &[f64], columns: usize| {
             let row_major =
                 (0..count).flat_map(|row| (0..columns).map(move |column| numbers[column * count + row]));
             new_matrix(py, row_major.collect(), [count, columns])
         };
-        let by_names: Vec<f64> = jacobian
-            .by_parameters
-            .row_iter()
-            .flat_map(|row| wanted.by_name(&row.iter().copied().collect::<Vec<_>>()))
-            .collect();
+        let StepJacobian { by_state, by_control, by_parameters } = jacobian;
+        let row = |row: usize| wanted.by_name(&by_parameters.row(row).iter().copied().collect::<Vec<_>>());
         Ok((
             PyArray1::from_vec(py, state_numbers(&self.scene.model, &after)),
-            rows(jacobian.by_state.as_slice(), jacobian.by_state.ncols())?,
-            rows(jacobian.by_control.as_slice(), jacobian.by_control.ncols())?,
-            new_matrix(py, by_names, [after.tangent_dimension(), parameters.len()])?,
+            rows(by_state.as_slice(), by_state.ncols())?,
+            rows(by_control.as_slice(), by_control.ncols())?,
+            new_matrix(py, (0..count).flat_map(row).collect(), [count, parameters.len()])?,
         ))
     }
 
-    /// The motion from a state until a time.
-    #[pyo3(signature = (state, until, controls))]
-    fn rollout(
-        &self,
-        py: Python<'_>,
-        state: &Bound<'_, PyAny>,
-        until: f64,
-        controls: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Motion> {
-        let task = self.task(self.state(state)?, until, self.controls(controls)?)?;
-        let stop = AtomicBool::new(false);
-        Ok(interruptible(py, || stop.store(true, Ordering::Relaxed), || task.simulate(&stop))??)
+    /// How many steps there are until a time.
+    fn step_count(&self, until: f64) -> PyResult<usize> {
+        Ok(self.settings()?.schedule(until).map_err(Failure::from)?.steps())
     }
 
-    /// The motions from several states, a row each, under the same controls.
-    #[pyo3(signature = (states, until, controls))]
-    fn rollout_batch(
+    /// A motion that was simulated before, from the numbers of its states.
+    #[pyo3(signature = (values, until, controls, warnings, failure))]
+    fn motion(
         &self,
-        py: Python<'_>,
-        states: &Bound<'_, PyAny>,
+        values: &Bound<'_, PyAny>,
         until: f64,
         controls: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<Motion>> {
-        let rows = matrix("states", states, [None, Some(self.length)])?;
-        let controls = self.controls(controls)?;
-        let tasks = rows.chunks_exact(self.length.max(1)).map(|row| {
+        warnings: Vec<String>,
+        failure: Option<String>,
+    ) -> PyResult<Motion> {
+        let count = self.step_count(until)? + 1;
+        let rows = matrix("values", values, [failure.is_none().then_some(count), Some(self.length)])?;
+        let state = |row| {
             let state = state_from_numbers(&self.scene.model, row);
-            self.task(
-                state.map_err(|error| Failure::input(format_args!("states: {error}")))?,
-                until,
-                controls.clone(),
-            )
-        });
-        let tasks = tasks.collect::<Result<Vec<_>, Failure>>()?;
-        let stop = AtomicBool::new(false);
-        let simulate =
-            || tasks.into_par_iter().map(|task| task.simulate(&stop)).collect::<Result<Vec<_>, _>>();
-        Ok(interruptible(py, || stop.store(true, Ordering::Relaxed), simulate)??)
+            state.map_err(|error| Failure::input(format_args!("values: {error}")))
+        };
+        let states = rows.chunks_exact(self.length.max(1)).map(state).collect::<Result<Vec<_>, _>>()?;
+        let mut times = self.settings()?.step_times(until).map_err(Failure::from)?;
+        let initial = states.first().cloned().unwrap_or_default();
+        if states.is_empty() || states.len() > count {
+            let allowed = format!("at least one and at most {count}");
+            return Err(Failure::argument("values", format_args!("{} rows", states.len()), &allowed).into());
+        }
+        times.truncate(states.len());
+        let task = self.task(initial, until, self.controls(controls)?)?;
+        Ok(Motion { task, trajectory: Trajectory { times, states }, warnings, failure })
     }
 
     /// A check of all derivatives of some steps: its report as JSON and as text, and whether it passed.
@@ -281,7 +260,23 @@ impl Scene {
         Self { scene: Arc::new(scene), length, settings: OnceLock::new(), workspaces: Mutex::default() }
     }
 
-    fn settings(&self) -> Result<SimulationSettings, Failure> {
+    /// The scene with other values of parameters.
+    pub fn valued(&self, values: Vec<(String, f64)>) -> Result<Self, Failure> {
+        let mut changed = io::Scene::clone(&self.scene);
+        let mut set = Vec::new();
+        for (name, value) in values {
+            if !value.is_finite() {
+                return Err(Failure::argument("values", format_args!("{value} for {name:?}"), "finite"));
+            }
+            set.extend(of_name(&changed.model, &name)?.into_iter().map(|parameter| (parameter, value)));
+        }
+        let (model, state) = seeded(&changed.model, &self.start(), &set)
+            .map_err(|error| Failure::input(format_args!("values: {error}")))?;
+        (changed.model, changed.state) = (model, state);
+        Ok(Self::new(changed))
+    }
+
+    pub fn settings(&self) -> Result<SimulationSettings, Failure> {
         match self.settings.get() {
             Some(settings) => Ok(*settings),
             None => {
@@ -295,57 +290,70 @@ impl Scene {
         self.scene.model.completed(self.scene.state.clone())
     }
 
-    fn state(&self, state: &Bound<'_, PyAny>) -> Result<State, Failure> {
-        let numbers = of_state("state", state, self.length)?;
-        state_from_numbers(&self.scene.model, &numbers)
-            .map_err(|error| Failure::input(format_args!("state: {error}")))
+    /// The state of an argument.
+    pub fn state(&self, name: &str, state: &Bound<'_, PyAny>) -> Result<State, Failure> {
+        self.state_of(name, &of_state(name, state, self.length)?)
     }
 
-    /// The control values of a step: those that are given, or the commands of the file.
-    fn control(
+    fn state_of(&self, name: &str, numbers: &[f64]) -> Result<State, Failure> {
+        state_from_numbers(&self.scene.model, numbers)
+            .map_err(|error| Failure::input(format_args!("{name}: {error}")))
+    }
+
+    /// What a step begins with, from its arguments.
+    pub fn before(
         &self,
+        name: &str,
+        state: &Bound<'_, PyAny>,
         control: Option<&Bound<'_, PyAny>>,
         time: f64,
-        time_step: f64,
-    ) -> Result<Vec<f64>, Failure> {
+    ) -> Result<Before<'_>, Failure> {
+        let control = control.map(|control| vector("control", control, self.scene.model.command_dimension()));
+        self.before_of(
+            name,
+            of_state(name, state, self.length)?,
+            &control.transpose()?.unwrap_or_default(),
+            time,
+        )
+    }
+
+    /// What a step begins with, from the numbers of a state and control values; without any they are the file's commands.
+    pub fn before_of(
+        &self,
+        name: &str,
+        state: Vec<f64>,
+        control: &[f64],
+        time: f64,
+    ) -> Result<Before<'_>, Failure> {
+        let (settings, state) = (self.settings()?, self.state_of(name, &state)?);
         if !time.is_finite() {
             return Err(Failure::argument("time", time, "finite, in seconds"));
         }
-        match control {
-            Some(control) => vector("control", control, self.scene.model.command_dimension()),
+        let control = finite("control", control.to_vec())?;
+        let control = if control.is_empty() {
             // Constant over the step, with the value at its middle, as in rollouts.
-            None => {
-                let middle = 0.5 * (time + (time + time_step));
-                Ok(self.scene.commands.iter().map(|command| command.at(middle)).collect())
-            }
-        }
+            let middle = 0.5 * (time + (time + settings.time_step));
+            self.scene.commands.iter().map(|command| command.at(middle)).collect()
+        } else {
+            control
+        };
+        Ok(Before { scene: self, state, control, time, settings })
     }
 
     /// Control values of every step, where they are given.
-    fn controls(&self, controls: Option<&Bound<'_, PyAny>>) -> Result<Option<Controls>, Failure> {
+    pub fn controls(&self, controls: Option<&Bound<'_, PyAny>>) -> Result<Option<Controls>, Failure> {
         let Some(controls) = controls else { return Ok(None) };
         let dimension = self.scene.model.command_dimension();
         let values = matrix("controls", controls, [None, Some(dimension)])?;
         Ok(Controls::from_values(dimension, values))
     }
 
-    fn task(&self, initial: State, until: f64, controls: Option<Controls>) -> Result<Task, Failure> {
+    pub fn task(&self, initial: State, until: f64, controls: Option<Controls>) -> Result<Task, Failure> {
         let settings = self.settings()?;
         Ok(Task { scene: Arc::clone(&self.scene), settings, initial, until, controls })
     }
 
-    fn problem<'s>(
-        &'s self,
-        state: &'s State,
-        control: &'s [f64],
-        time: f64,
-        settings: SimulationSettings,
-    ) -> StepProblem<'s> {
-        let (model, time_step) = (&self.scene.model, settings.time_step);
-        StepProblem { model, state, time, time_step, applied: &NoForces, control, substeps: None }
-    }
-
-    fn with_workspace<R>(&self, work: impl FnOnce(&mut StepWorkspace) -> R) -> R {
+    pub fn with_workspace<R>(&self, work: impl FnOnce(&mut Workspace) -> R) -> R {
         let lent = || self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = lent().pop().unwrap_or_default();
         let result = work(&mut workspace);
@@ -354,7 +362,7 @@ impl Scene {
     }
 
     /// The state after a step that went well.
-    fn finite(&self, after: Result<State, StepError>) -> Result<State, Failure> {
+    pub fn finite(&self, after: Result<State, StepError>) -> Result<State, Failure> {
         let after = after.map_err(|error| self.failed(&error))?;
         match self.scene.model.first_not_finite(&after) {
             None => Ok(after),
@@ -365,10 +373,47 @@ impl Scene {
         }
     }
 
-    fn failed(&self, error: &StepError) -> Failure {
+    pub fn failed(&self, error: &StepError) -> Failure {
         let name = |&body: &usize| self.scene.model.bodies().get(body).map(|body| format!("`{}`", body.name));
         let names: Vec<String> = error.bodies().iter().filter_map(name).collect();
         let of = if names.is_empty() { String::new() } else { format!(" for {}", names.join(" and ")) };
         Failure::Simulation(format!("the step failed{of}: {error}"))
+    }
+}
+
+impl Before<'_> {
+    pub fn problem(&self) -> StepProblem<'_> {
+        let Self { scene, state, control, time, settings } = self;
+        StepProblem {
+            model: &scene.scene.model,
+            state,
+            time: *time,
+            time_step: settings.time_step,
+            applied: &NoForces,
+            control,
+            substeps: None,
+        }
+    }
+
+    /// The numbers of the state after the step.
+    pub fn step(&self) -> Result<Vec<f64>, Failure> {
+        let Self { scene, settings, .. } = self;
+        let after =
+            scene.with_workspace(|memory| settings.integrator.step(&self.problem(), &mut memory.step));
+        Ok(state_numbers(&scene.scene.model, &scene.finite(after)?))
+    }
+    /// The state after the step, and its derivatives.
+    pub fn linearized(&self, wanted: &Wanted) -> Result<(State, StepJacobian), Failure> {
+        let Self { scene, control, settings, .. } = self;
+        let forces: &dyn ForcesIn<f64> = &NoForces;
+        let dependence = forces.differentiable().force_dependence();
+        let model =
+            DifferentiatedModel::new(&scene.scene.model, &wanted.parameters, dependence, control.len())
+                .map_err(Failure::input)?;
+        scene.with_workspace(|Workspace { step, tape, derivatives }| {
+            let after = scene.finite(settings.integrator.step_taped(&self.problem(), &model, step, tape))?;
+            let jacobian = tape.jacobian(&model, forces, derivatives);
+            Ok((after, jacobian.map_err(|error| scene.failed(&error))?))
+        })
     }
 }

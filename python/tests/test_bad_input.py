@@ -47,7 +47,7 @@ def with_vector(scene, vector):
         (lambda s: s.rollout(until=0.01, controls=np.zeros((7, 1))), ["controls", "for 7 steps", "10 steps"]),
         (lambda s: s.rollout(until=0.01, controls=np.zeros(10)), ["controls", "(10,)"]),
         (lambda s: s.rollout_batch([s.initial_state, 3], until=0.01), ["states[1]", "int", "State"]),
-        (lambda s: s.rollout_batch([with_vector(s, np.zeros(3))], until=0.01), ["states[0]", "(3,)", "(15,)"]),
+        (lambda s: s.rollout_batch([s.initial_state, with_vector(s, np.zeros(3))], until=0.01), ["states[1]", "(3,)", "15"]),
         (lambda s: s.with_values({"weight": 1.0}), ["weight", "ball.mass"]),
         (lambda s: s.with_values({"ball.mass": -1.0}), ["mass", "-1"]),
         (lambda s: s.with_values({"ball.mass": np.nan}), ["ball.mass", "NaN", "finite"]),

@@ -1,5 +1,6 @@
 """Motions from Python are those of the command, and of single steps."""
 
+import html
 import json
 import subprocess
 
@@ -110,6 +111,15 @@ def test_trajectories_by_name(thrown, tmp_path):
     table = motion.to_pandas()
     read = pandas.read_csv(tmp_path / "motion.csv", index_col="t_s")
     assert read.equals(table)
+
+
+def test_a_motion_has_a_page(thrown, tmp_path):
+    motion = thrown.rollout(until=0.02)
+    motion.save(tmp_path / "motion.html")
+    page = (tmp_path / "motion.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html") and "</html>" in page
+    shown = motion._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and html.unescape(shown.split('"')[1]) == page
 
 
 def test_other_values(thrown):

@@ -111,10 +111,35 @@ def test_pickles(thrown, gripper):
     state = thrown.initial_state
     assert pickle.loads(pickle.dumps(state)) == state and copy.deepcopy(state) == state
     assert np.array_equal(thrown.step(pickle.loads(pickle.dumps(state))).vector, thrown.step(state).vector)
-    motion = pickle.loads(pickle.dumps(thrown.rollout(until=0.02)))
-    assert len(motion) == 21 and motion["ball"].position.shape == (21, 3)
-    with pytest.raises(isobar.InputError, match="pickled"):
-        motion.gradient({"ball.pz_m": 1.0})
+    controls = np.full((20, 1), 0.03)
+    motion = thrown.rollout(until=0.02, controls=controls)
+    other = pickle.loads(pickle.dumps(motion))
+    controls[:] = 7
+    assert len(other) == 21 and other["ball"].position.shape == (21, 3)
+    gradients = [one.gradient({"ball.px_m": 1.0}, ["foam.dynamic_friction"]) for one in (motion, other)]
+    assert gradients[0].by_parameters == gradients[1].by_parameters
+    assert np.array_equal(gradients[0].by_state, gradients[1].by_state)
+
+
+def test_scenes_are_known_by_what_they_are_made_of(tmp_path):
+    (tmp_path / "block.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    text = """
+        materials.foam = { hydroelastic_modulus = 1e5, friction = 0.5 }
+        [[bodies]]
+        name = "block"
+        density = 100
+        geometries = [{ shape = { mesh = { file = "block.obj" } }, rigid = true, material = "foam" }]
+    """
+    scene = isobar.Scene.parse(text, base=tmp_path)
+    pickled = pickle.dumps(scene)
+    assert pickle.loads(pickled) is pickle.loads(pickled)
+    assert pickle.loads(pickled).digest == scene.digest != scene.with_values({"block.mass": 2.0}).digest
+    with (tmp_path / "block.obj").open("a") as file:
+        file.write("# another\n")
+    assert isobar.Scene.parse(text, base=tmp_path).digest != scene.digest
+    isobar._scene._restored.cache_clear()
+    with pytest.raises(isobar.InputError, match="other files"):
+        pickle.loads(pickled)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

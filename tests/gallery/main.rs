@@ -19,8 +19,14 @@ mod experiments;
 #[path = "../../examples/figure/mod.rs"]
 #[allow(dead_code, reason = "nothing is drawn here")]
 mod figure;
+#[path = "../../examples/gallery/film.rs"]
+#[allow(dead_code, reason = "nothing is drawn here")]
+mod film;
 #[path = "../../examples/gallery/foundation.rs"]
 mod foundation;
+#[path = "../../examples/gallery/gradients.rs"]
+#[allow(dead_code, reason = "the full run alone checks derivatives")]
+mod gradients;
 #[path = "../../examples/gallery/kinds.rs"]
 mod kinds;
 #[path = "../../examples/gallery/page.rs"]

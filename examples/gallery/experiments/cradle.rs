@@ -3,6 +3,7 @@
 use isobar::Scene;
 
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film};
 use crate::page::{Failure, Figure, Page, Picture, Points, Run, row, shown};
 
 const BALLS: usize = 5;
@@ -133,6 +134,22 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     line("touching, `ncp`, rigid", &rigid);
     let expected = format!("{} (inelastic: all move together)", SPEED / BALLS as f64);
     rows.push(row("touching, `ncp`, rigid: speed of the last ball, m/s", expected, rigid[BALLS - 1], 1e-6));
+    let mut figures = vec![Figure {
+        suffix: "",
+        caption: "Speeds of the balls by `rk4`".into(),
+        picture: Picture::Plots(plots),
+    }];
+    if run == Run::Full {
+        let scene = scene("rk4", 2e-5, 2e-3, false)?;
+        let trajectory = scene.rollout(2.0 * UNTIL)?.simulate()?;
+        let look = Look { slower: 100.0, ..Look::from_the_side([520, 120], [0.12, 0.0], 1500.0) };
+        let caption = "Balls 2 mm apart, a hundred times slower".into();
+        figures.push(Figure {
+            suffix: "_film",
+            caption,
+            picture: Picture::Svg(film(&scene.model, &trajectory, &look)),
+        });
+    }
     Ok(Page {
         name: "cradle",
         title: "Newton's cradle",
@@ -142,7 +159,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
              springs does not behave as a row of single impacts, which balls that are apart do.",
             shown(last / SPEED)
         ),
-        figures: vec![Figure { suffix: "", caption: "Speeds of the balls by `rk4`".into(), picture: Picture::Plots(plots) }],
+        figures,
         rows,
         why: "The reference is five points on springs with the field's force between smooth balls. What is left is the mesh, whose flat faces \
               lie inside the ball. `ecp`, `lcp` and `ncp` are inelastic. Implicit steps lose energy of impacts in proportion to their \

@@ -1,10 +1,14 @@
 //! Xie and Chakraborty (2019), Figure 4 c, d: velocities of a desk that is pushed, by three methods, with their times.
 
+use isobar::multibody::{Model, State};
+use isobar::rollout::Trajectory;
 use isobar::step::ComplementarityMethod;
+use nalgebra::{Vector2, Vector3};
 
 use crate::clock::thread_time;
 use crate::desk_scene::{Motion, STEP, desk};
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
 const METHODS: [(&str, ComplementarityMethod); 3] = [
@@ -17,13 +21,24 @@ fn over_time(motion: &Motion, of: impl Fn(&isobar::multibody::BodyState) -> f64)
     motion.states.iter().enumerate().map(|(k, state)| (k as f64 * STEP, of(state))).collect()
 }
 
+/// The film of the desk from above.
+fn above(model: &Model, motion: &Motion) -> String {
+    let states: Vec<State> = motion.states.iter().map(|body| State::of_bodies(vec![*body])).collect();
+    let times = (0..states.len()).map(|k| k as f64 * STEP).collect();
+    let middle =
+        motion.states.iter().map(|body| body.position.xy()).sum::<Vector2<f64>>() / states.len() as f64;
+    let axes = [Vector3::x(), Vector3::y()];
+    let look = Look { axes, ..Look::from_the_side([420, 380], middle.into(), 150.0) };
+    film(model, &Trajectory { times, states }, &look)
+}
+
 pub fn run(run: Run) -> Result<Page, Failure> {
     let scene = desk();
     let (mut rows, mut along, mut turn) = (Vec::new(), Vec::new(), Vec::new());
     let mut table = String::from(
         "| method | time of a step, µs | v_x at the end, m/s | ω_z at the end, rad/s |\n|---|---|---|---|\n",
     );
-    let mut least = f64::INFINITY;
+    let (mut least, mut film_of) = (f64::INFINITY, None);
     for (name, method) in METHODS {
         let begin = thread_time();
         let motion = scene.simulate(method)?;
@@ -31,6 +46,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         let time = 1e6 * (thread_time() - begin).as_secs_f64() / steps;
         least = least.min(time);
         if name == "ecp" && run == Run::Full {
+            film_of = Some(above(&scene.model, &motion));
             rows.push(row("`ecp`: time of a step, µs", "5300 on the paper's machine (§5.1)", time, 1.0));
         }
         let last = &motion.states[motion.states.len() - 1].velocity;
@@ -53,18 +69,15 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         }
     }
     let plot = |title, y, curves| Plot { title, x: "t / s", y, logarithmic: [false; 2], curves };
-    let figures = match run {
-        Run::Full => vec![Figure {
-            suffix: "",
-            caption: "Velocity along x and angular velocity about the vertical of the desk, by three methods"
-                .into(),
-            picture: Picture::Plots(vec![
-                plot("v x of the desk", "m/s", along),
-                plot("ω z of the desk", "rad/s", turn),
-            ]),
-        }],
-        Run::Short => Vec::new(),
-    };
+    let mut figures = Vec::new();
+    if let Some(film) = film_of {
+        let caption =
+            "Velocity along x and angular velocity about the vertical of the desk, by three methods";
+        let plots = vec![plot("v x of the desk", "m/s", along), plot("ω z of the desk", "rad/s", turn)];
+        figures.push(Figure { suffix: "", caption: caption.into(), picture: Picture::Plots(plots) });
+        let caption = "The desk from above, by `ecp`".into();
+        figures.push(Figure { suffix: "_film", caption, picture: Picture::Svg(film) });
+    }
     Ok(Page {
         name: "desk",
         title: "A desk is pushed, by three methods",

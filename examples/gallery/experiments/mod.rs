@@ -1,6 +1,9 @@
 //! The experiments in the order of the index.
 
 mod bolt_map;
+mod bounce;
+mod boxes;
+mod bubble;
 mod coin;
 mod compliance;
 mod cone;
@@ -8,10 +11,15 @@ mod continuity;
 mod cost;
 mod cradle;
 mod desk;
+mod flip;
+mod flip_arm;
+mod grasps;
 mod hertz;
 mod huang;
+mod incline;
 mod laplace;
 mod layer;
+mod rattleback;
 mod rod;
 mod spin_and_roll;
 mod thin_box;
@@ -29,16 +37,23 @@ const fn experiment(name: &'static str, run: fn(Run) -> Result<Page, Failure>) -
     Experiment { name, run }
 }
 
-pub const EXPERIMENTS: [Experiment; 16] = [
+pub const EXPERIMENTS: [Experiment; 24] = [
     experiment("compliance", compliance::run),
     experiment("laplace", laplace::run),
     experiment("layer", layer::run),
     experiment("continuity", continuity::run),
     experiment("cost", cost::run),
+    experiment("bounce", bounce::run),
+    experiment("boxes", boxes::run),
+    experiment("spoon", grasps::spoon),
+    experiment("chopsticks", grasps::chopsticks),
     experiment("desk", desk::run),
     experiment("coin", coin::run),
+    experiment("flip", flip::run),
+    experiment("bubble", bubble::run),
     experiment("thin_box", thin_box::run),
     experiment("huang", huang::run),
+    experiment("incline", incline::run),
     experiment("bolt_map", bolt_map::run),
     experiment("hertz", hertz::run),
     experiment("spin_and_roll", spin_and_roll::run),
@@ -46,4 +61,5 @@ pub const EXPERIMENTS: [Experiment; 16] = [
     experiment("rod", rod::run),
     experiment("cone", cone::run),
     experiment("tippe_top", tippe_top::run),
+    experiment("rattleback", rattleback::run),
 ];

@@ -1,9 +1,13 @@
 //! A tippe top: a ball whose mass lies below its middle spins, and turns over.
 
 use isobar::Scene;
+use isobar::geometry::Shape;
 use isobar::multibody::State;
+use isobar::spatial::RigidTransform;
+use nalgebra::Vector3;
 
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film, with_shape};
 use crate::kinds::{COMPLIANT, Kind, RIGID};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
@@ -120,11 +124,25 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             ));
         }
     }
+    let mut figures = Vec::new();
+    if run == Run::Full {
+        let scene = COMPLIANT[0].scene(SCENE)?;
+        let trajectory = scene.rollout(3.0)?.simulate()?;
+        let axis = Shape::Cylinder { radius: 0.1 * RADIUS, length: 0.8 * RADIUS };
+        let above = RigidTransform::from_translation(Vector3::z() * (0.5 * RADIUS));
+        let model = with_shape(scene.model.clone(), 0, &axis, above)?;
+        let caption = "The top on a patch from the side, with its axis, twice slower".into();
+        let look = Look { slower: 2.0, ..Look::from_the_side([300, 260], [0.0, 0.025], 3500.0) };
+        let picture = Picture::Svg(film(&model, &trajectory, &look));
+        figures.push(Figure { suffix: "_film", caption, picture });
+    }
     let plot = |title, y, curves| Plot { title, x: "time, s", y, logarithmic: [false; 2], curves };
     let plots = vec![
         plot("Cosine of the top's axis to the vertical", "", cosines),
         plot("Height of its centre of mass", "over the radius", heights),
     ];
+    let caption = "The top on a patch, and on a point with much and with little friction".into();
+    figures.insert(0, Figure { suffix: "", caption, picture: Picture::Plots(plots) });
     Ok(Page {
         name: "tippe_top",
         title: "A tippe top turns over",
@@ -134,18 +152,14 @@ pub fn run(run: Run) -> Result<Page, Failure> {
              the same friction it comes to roll and stays upright.",
             shown(over_after)
         ),
-        figures: vec![Figure {
-            suffix: "",
-            caption: "The top on a patch, and on a point with much and with little friction".into(),
-            picture: Picture::Plots(plots),
-        }],
+        figures,
         rows,
         why: "A tippe top turns over by sliding friction. A point sticks where friction suffices for rolling, and rolling does not lift \
               the mass; it slips only where there is less friction. A patch drills: each of its points slides as the ball spins, \
               so that there is no force across without slip, however small, and the top turns over at any friction. Friction at a point \
               does not change Jellett's integral, the drilling torque of a patch does; `ecp`, whose friction is an ellipsoid \
-              without drilling here, does as `ncp`. A rattleback is not here: the drilling torque of its long patch stops it \
-              before it reverses, and only meshes much finer than its patch would make that small."
+              without drilling here, does as `ncp`. The drilling torque of a large \
+              patch is also what keeps a [rattleback](rattleback.md) from turning back."
             .into(),
         more: table,
     })

@@ -1,0 +1,206 @@
+"""Jobs on any engine, and ensembles by them."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import io
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._errors import Error, InputError
+from ._isobar import __version__
+from ._scene import Scene
+from ._states import Array, Loss, listed, number
+
+# So many times in a row every worker may be lost before a job is done.
+_LOSSES = 3
+
+
+def run_jobs(
+    function: Callable[[Any], Any],
+    jobs: Iterable[Any],
+    executor: Any = None,
+    folder: str | PathLike[str] | None = None,
+    return_errors: bool = False,
+) -> list[Any]:
+    """What `function` makes of each of `jobs`, in their order, on `executor`: None for threads of this process, or
+
+    - an executor, with `submit` as those of `concurrent.futures` have it;
+    - a function that makes one, so that another is made when it has lost a worker: `lambda: ProcessPoolExecutor(…)`;
+    - a `dask.distributed.Client`; the module `ray`.
+
+    Jobs must not depend on each other. A job whose worker is lost is done again. One that raises is not: when all have ended
+    the first such exception is raised, or with `return_errors` each stands in the place of its result.
+
+    With `folder` the results go there as they come, and what is there is not done again: of the same function, job, and
+    version of isobar. The function's own code counts; what it calls does not, nor do files but those of scenes.
+
+    For processes the function and the jobs are pickled. Start those by `multiprocessing.get_context("spawn")`. They use one
+    thread each, unless `RAYON_NUM_THREADS` says another number.
+    """
+    jobs = list(jobs)
+    results: dict[int, tuple[bool, Any]] = {}
+    files: list[Path] = []
+    if folder is not None:
+        files = [Path(folder) / f"{_digest(function, job)}.pickle" for job in jobs]
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        results = {i: pickle.loads(file.read_bytes()) for i, file in enumerate(files) if file.exists()}
+    losses = 0
+    while missing := [i for i in range(len(jobs)) if i not in results]:
+        found, lost = len(results), None
+        with _engine(executor) as submit:
+            futures: dict[Any, int] = {}
+            try:
+                for i in missing:
+                    futures[submit(_attempt, function, jobs[i], os.getpid())] = i
+            except Exception as error:  # Its workers are lost while there are jobs to hand out.
+                lost = error
+            try:
+                for future in as_completed(futures):
+                    try:
+                        outcome = future.result()
+                    except Exception as error:  # What a job raises is an outcome: this is the engine's.
+                        lost = error
+                        continue
+                    i = futures[future]
+                    results[i] = outcome
+                    # Other exceptions than isobar's may be the machine's.
+                    if files and (outcome[0] or isinstance(outcome[1], Error)):
+                        _write(files[i], outcome)
+            finally:
+                for future in futures:
+                    future.cancel()
+        if isinstance(lost, (pickle.PicklingError, AttributeError, TypeError, ImportError)):
+            message = f"found one that cannot be sent to workers ({lost}); it must be one of a module that they can import"
+            raise InputError(f"function: {message}") from lost
+        losses = losses + 1 if len(results) == found else 0
+        if losses == _LOSSES:
+            kept = f", which are kept in {folder}" if files else ""
+            message = f"{len(results)} of {len(jobs)} jobs are done{kept}; a function that makes an executor replaces one"
+            raise Error(f"executor: its workers were lost {_LOSSES} times in a row ({lost!r}); {message}") from lost
+    outcomes = [results[i] for i in range(len(jobs))]
+    if not return_errors and (failed := [outcome for is_done, outcome in outcomes if not is_done]):
+        raise failed[0]
+    return [outcome for _, outcome in outcomes]
+
+
+def _attempt(function: Callable[[Any], Any], job: Any, asked_by: int) -> tuple[bool, Any]:
+    """What comes of a job, on a worker: whether it is done, and its result or what it raised."""
+    if os.getpid() != asked_by:
+        os.environ.setdefault("RAYON_NUM_THREADS", "1")
+    try:
+        return True, function(job)
+    except Exception as error:
+        return False, error
+
+
+@contextmanager
+def _engine(executor: Any) -> Iterator[Callable[..., Future[Any]]]:
+    """How an engine is given a job."""
+    if executor is None:
+        with ThreadPoolExecutor() as threads:
+            yield threads.submit
+    elif type(executor).__module__.partition(".")[0] == "distributed" and hasattr(executor, "get_executor"):
+        yield executor.get_executor(pure=False).submit
+    elif getattr(executor, "__name__", "") == "ray":
+        remote = executor.remote(_attempt)
+        yield lambda _, *arguments: remote.remote(*arguments).future()
+    elif hasattr(executor, "submit"):
+        yield executor.submit
+    elif callable(executor):
+        with executor() as own:
+            yield own.submit
+    else:
+        allowed = "None, an executor with `submit`, a function that makes one, a Client of dask.distributed, or the module ray"
+        raise InputError(f"executor: found {type(executor).__name__}; it must be {allowed}")
+
+
+def _digest(function: Callable[[Any], Any], job: Any) -> str:
+    """What tells a job from others."""
+    written = io.BytesIO()
+    pickler = pickle.Pickler(written)
+    # Without a memory: which equal objects are one object makes no difference.
+    pickler.fast = True
+    try:
+        pickler.dump((__version__, function, job))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(f"function: found one that cannot be pickled ({error}); it must be one of a module") from None
+    # Functions are pickled by their names.
+    parts = [function.func, *function.args, *function.keywords.values()] if isinstance(function, partial) else [function]
+    for part in filter(inspect.isfunction, parts):
+        with suppress(OSError):
+            written.write(inspect.getsource(part).encode())
+    return hashlib.sha256(written.getvalue()).hexdigest()[:32]
+
+
+def _write(file: Path, outcome: Any) -> None:
+    """Writes a result. The file appears when it is complete."""
+    part = file.with_name(f"{file.name}.{os.getpid()}")
+    part.write_bytes(pickle.dumps(outcome))
+    part.replace(file)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Motions of one scene under other values of its parameters, a row each."""
+
+    finals: Array
+    """The last states: a column for each of `State.columns`."""
+    losses: Array
+    """The losses of these."""
+    gradients: Array
+    """The derivatives of the losses: a column for each parameter that was asked for."""
+    parameters: list[str]
+    """Their names."""
+
+    @property
+    def mean(self) -> tuple[float, dict[str, float]]:
+        """The mean loss and its derivatives, summed in the order of the members, so that workers make no difference."""
+        of_each = np.column_stack([self.losses, self.gradients])
+        loss, *by = (np.add.accumulate(of_each)[-1] / len(of_each)).tolist()
+        return loss, dict(zip(self.parameters, by))
+
+
+def ensemble(
+    scene: Scene,
+    members: Iterable[Mapping[str, float]],
+    loss: Loss,
+    until: float,
+    parameters: Iterable[str] = (),
+    controls: Array | None = None,
+    executor: Any = None,
+    folder: str | PathLike[str] | None = None,
+) -> Ensemble:
+    """The motions of `scene.with_values(member)` for each of `members`, until a time in s, with a loss of the final state and
+    its derivatives by `parameters` at the member's values (see `Trajectory.gradient`).
+
+    Directions of the initial state (`{"ball.vx": 0.1}`) displace it. For `executor` and `folder` see `run_jobs`.
+    """
+    names = listed(parameters)
+    checked = lambda i, member: {name: number(x, f"members[{i}][{name!r}]") for name, x in member.items()}  # noqa: E731
+    members = [checked(i, member) for i, member in enumerate(members)]
+    if not members:
+        raise InputError("members: found none; there must be at least one")
+    one = partial(_member, scene, loss, number(until, "until"), names, controls)
+    finals, losses, gradients = zip(*run_jobs(one, members, executor, folder))
+    return Ensemble(np.array(finals), np.array(losses), np.array(gradients).reshape(len(members), len(names)), names)
+
+
+def _member(
+    scene: Scene, loss: Loss, until: float, names: list[str], controls: Array | None, values: Mapping[str, float]
+) -> tuple[Array, float, list[float]]:
+    changed = scene.with_values(values)
+    (motion,) = changed.rollout_batch([changed.initial_state], until, controls)
+    gradient = motion.gradient(loss, names)
+    return motion.values[-1], gradient.value, list(gradient.by_parameters.values())

@@ -1,0 +1,131 @@
+"""Jobs and ensembles on several engines, and workers that are lost."""
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isobar
+
+FRICTION = "materials.foam.friction"
+
+
+def processes() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
+
+
+def loss(final: isobar.State) -> tuple[float, dict[str, float]]:
+    miss = final["ball.px_m"] - 0.2
+    return miss**2, {"ball.px_m": 2 * miss}
+
+
+def counted(folder: Path, job: int) -> int:
+    """A job that says that it was done."""
+    (folder / f"{job}.{len(list(folder.iterdir()))}").touch()
+    if job == 3:
+        raise isobar.InputError("three: found 3; it must be another number")
+    return 10 * job
+
+
+def fatal(folder: Path, job: int) -> int:
+    """A job of which the fifth ends its worker, the first time only."""
+    marker = folder / "killed"
+    if job == 4 and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 10 * job
+
+
+def always_fatal(job: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def threads_of(job: int) -> str:
+    return os.environ["RAYON_NUM_THREADS"]
+
+
+def test_an_ensemble_is_its_members(thrown):
+    members = [{"ball.vx": 0.1 * k, FRICTION: 0.3 + 0.1 * k} for k in range(5)]
+    found = isobar.ensemble(thrown, members, loss, 0.02, [FRICTION, "ball.mass"])
+    for k, member in enumerate(members):
+        motion = thrown.with_values(member).rollout(until=0.02)
+        gradient = motion.gradient(loss, [FRICTION, "ball.mass"])
+        assert np.array_equal(found.finals[k], motion.values[-1]) and found.losses[k] == gradient.value
+        assert found.gradients[k].tolist() == list(gradient.by_parameters.values())
+    mean, by = found.mean
+    assert mean == pytest.approx(found.losses.mean()) and by[FRICTION] == pytest.approx(found.gradients[:, 0].mean())
+
+
+def test_the_bits_do_not_depend_on_the_engine(thrown, tmp_path):
+    members = [{"ball.vx": 0.1 * k} for k in range(6)]
+    ask = partial(isobar.ensemble, thrown, members, loss, 0.02, [FRICTION])
+    here = ask()
+    with processes() as two:
+        there = ask(executor=two)
+    first = ask(executor=processes, folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 6
+    # Nothing is left to do: this executor could not.
+    again = ask(executor=lambda: pytest.fail("there is no job"), folder=tmp_path)
+    for other in (there, first, again):
+        assert np.array_equal(here.finals, other.finals) and here.mean == other.mean
+
+
+def test_a_batch_on_processes(thrown):
+    states = [thrown.rollout(until=0.01).state(k) for k in (0, 4, 8)]
+    found = thrown.rollout_batch(states, 0.02, executor=processes)
+    for one, other in zip(found, thrown.rollout_batch(states, 0.02)):
+        assert np.array_equal(one.values, other.values)
+        assert np.array_equal(one.gradient({"ball.px_m": 1.0}).by_state, other.gradient({"ball.px_m": 1.0}).by_state)
+
+
+def test_what_is_there_is_not_done_again(tmp_path):
+    done, results = tmp_path / "done", tmp_path / "results"
+    done.mkdir()
+    jobs = partial(isobar.run_jobs, partial(counted, done), folder=results)
+    assert jobs([1, 2]) == [10, 20]
+    assert jobs([2, 1, 5]) == [20, 10, 50]
+    assert sorted(file.name[0] for file in done.iterdir()) == ["1", "2", "5"]
+    # Errors of isobar's are results, which no engine changes.
+    with pytest.raises(isobar.InputError, match="three"):
+        jobs([1, 3])
+    found = jobs([1, 3], executor=processes, return_errors=True)
+    assert found[0] == 10 and isinstance(found[1], isobar.InputError)
+    assert sorted(file.name[0] for file in done.iterdir()) == ["1", "2", "3", "5"]
+
+
+def test_errors_are_not_tried_again(tmp_path):
+    with pytest.raises(isobar.InputError, match="three"):
+        isobar.run_jobs(partial(counted, tmp_path), [1, 3, 4], executor=processes)
+    assert sorted(file.name[0] for file in tmp_path.iterdir()) == ["1", "3", "4"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
+def test_lost_workers(tmp_path):
+    assert isobar.run_jobs(partial(fatal, tmp_path), range(8), executor=processes) == [10 * k for k in range(8)]
+    assert (tmp_path / "killed").exists()
+    with pytest.raises(isobar.Error, match="lost 3 times.* 0 of 1 jobs"):
+        isobar.run_jobs(always_fatal, [1], executor=processes)
+
+
+def test_workers_have_one_thread_each(monkeypatch):
+    monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
+    assert isobar.run_jobs(threads_of, [1], executor=processes) == ["1"]
+    assert "RAYON_NUM_THREADS" not in os.environ
+
+
+def test_bad_engines_and_jobs(thrown, tmp_path):
+    with pytest.raises(isobar.InputError, match="executor: found int"):
+        isobar.run_jobs(threads_of, [1], executor=3)
+    with pytest.raises(isobar.InputError, match="cannot be pickled"):
+        isobar.run_jobs(lambda job: job, [1], folder=tmp_path)
+    with pytest.raises(isobar.InputError, match="cannot be sent to workers"):
+        isobar.run_jobs(lambda job: job, [1], executor=processes)
+    with pytest.raises(isobar.InputError, match="members"):
+        isobar.ensemble(thrown, [], loss, 0.01)
+    with pytest.raises(isobar.InputError, match="weight"):
+        isobar.ensemble(thrown, [{"weight": 1.0}], loss, 0.01)
