@@ -1,5 +1,7 @@
 //! Bodies by their features: what rigid contact needs to know of a shape. They are convex, but for plates with a hole.
 
+use std::collections::HashMap;
+
 use nalgebra::Vector3;
 
 use super::error::MeshError;
@@ -52,6 +54,8 @@ pub(crate) struct ConvexHull {
     pub of_mesh: Vec<usize>,
     pub faces: Vec<HullFace>,
     pub edges: Vec<[usize; 2]>,
+    /// For each edge another corner of either face at it.
+    pub beside_edges: Vec<[usize; 2]>,
     /// The part of it that the mesh fills.
     pub filled: f64,
 }
@@ -98,6 +102,7 @@ impl ConvexHull {
             }
         }
         let mut edges = Vec::new();
+        let mut beside = HashMap::new();
         for face in &mut faces {
             face.corners.sort_unstable();
             face.corners.dedup();
@@ -114,13 +119,18 @@ impl ConvexHull {
             for k in 0..count {
                 let (a, b) = (face.corners[k], face.corners[(k + 1) % count]);
                 // Every edge is passed in both directions.
-                if a < b {
+                let is_first = a < b;
+                if is_first {
                     edges.push([a, b]);
                 }
+                beside.insert((a.min(b), a.max(b), is_first), face.corners[(k + 2) % count]);
             }
         }
+        // Where rounding leaves a face out, the edge's own end.
+        let corner = |&[a, b]: &[usize; 2], side| beside.get(&(a, b, side)).copied().unwrap_or(a);
+        let beside_edges = edges.iter().map(|edge| [corner(edge, true), corner(edge, false)]).collect();
         let filled = mesh.volume().abs() / hull.volume().abs();
-        Ok(Self { vertices: hull.vertices, of_mesh, faces, edges, filled })
+        Ok(Self { vertices: hull.vertices, of_mesh, faces, edges, beside_edges, filled })
     }
 }
 

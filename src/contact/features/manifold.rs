@@ -86,9 +86,16 @@ pub(super) fn polyhedra(
         return;
     }
     let mut edges: Option<(f64, [usize; 2], [usize; 2], f64)> = None;
-    for &edge_a in &hull_a.edges {
+    // What is beside an edge that is outermost along a normal lies behind it: most edges are left out by that.
+    let behind = |of: &Placed<'_>, edge: usize, normal: &Vector3<f64>| {
+        let end = of.vertices[of.hull.edges[edge][0]];
+        of.hull.beside_edges[edge]
+            .iter()
+            .all(|&corner| (of.vertices[corner] - end).dot(normal) >= -OUTLINE * size)
+    };
+    for (number_a, &edge_a) in hull_a.edges.iter().enumerate() {
         let along_a = a.vertices[edge_a[1]] - a.vertices[edge_a[0]];
-        for &edge_b in &hull_b.edges {
+        for (number_b, &edge_b) in hull_b.edges.iter().enumerate() {
             let along_b = b.vertices[edge_b[1]] - b.vertices[edge_b[0]];
             let cross = along_a.cross(&along_b);
             let length = cross.norm();
@@ -97,6 +104,9 @@ pub(super) fn polyhedra(
             }
             let sign = if cross.dot(&(a.middle - b.middle)) >= 0.0 { 1.0 } else { -1.0 };
             let normal = cross * (sign / length);
+            if !behind(&a, number_a, &normal) || !behind(&b, number_b, &-normal) {
+                continue;
+            }
             // Only edges that are the outermost of both bodies along the normal.
             let (low, high) = (a.least(&normal), b.most(&normal));
             let outermost = a.vertices[edge_a[0]].dot(&normal) - low <= OUTLINE * size

@@ -17,8 +17,6 @@ use crate::linear_algebra::{NewtonLimits, solve_mixed};
 const CHANGES: usize = 24;
 /// Linear steps before Newton's method, which is better where distances are curved.
 const LINEAR_STEPS: usize = 12;
-/// What may be left of each equation where linear steps have come to rounding.
-const LEFT: f64 = 1e-12;
 /// Contacts that are nearer than this part of the length scale are closed.
 pub(super) const CLOSED: f64 = 1e-11;
 /// Velocities of a problem's solution that differ by less than this part of the scale are equal, and impulses.
@@ -215,7 +213,7 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
         }
         at = At::new(data, after);
         factors = by;
-        is_rounded = iteration > 1 && change <= ROUNDING && change >= last;
+        is_rounded = iteration > 1 && change <= ROUNDING && change >= 0.5 * last;
         let is_slow = iteration > 2 && (change.is_nan() || change >= 0.5 * last);
         if is_rounded || is_slow {
             break;
@@ -227,7 +225,7 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
     let mut newton = |tolerance: f64, iterations: usize| {
         solve_mixed(&HeldEquations { data, held: &held }, &mut z, &NewtonLimits { tolerance, iterations })
     };
-    if is_rounded && newton(LEFT, 0).converged {
+    if is_rounded && newton(RESIDUAL, 0).converged {
         return Some(held_at(data, modes, at, factors, LINEAR_STEPS));
     }
     let outcome = newton(RESIDUAL, 30);
