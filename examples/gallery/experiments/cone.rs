@@ -108,7 +108,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             shown(slid[1]),
             shown(across)
         );
-        if !["lcp", "ncp", "similar", "sap"].contains(&kind.name) {
+        if !["similar", "sap"].contains(&kind.name) {
             widest = widest.max((low - 1.0).abs()).max((high - 1.0).abs());
         }
         let expected = "1 (Coulomb)";
@@ -117,10 +117,8 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             let quantity = format!("`{}`: friction / μN at 22.5°", kind.name);
             rows.push(row(quantity, expected, all[1].friction[2], 1e-3));
         }
-        for (of, name) in [("lagged", "lagged, ecp"), ("ncp", "lcp, ncp")] {
-            if kind.name == of {
-                curves.push(polar(name, &all));
-            }
+        if kind.name == "lagged" {
+            curves.push(polar("lagged", &all));
         }
     }
     let circle = (0..=100).map(|k| (TAU * f64::from(k) / 100.0).sin_cos()).map(|(y, x)| (x, y)).collect();
@@ -132,8 +130,8 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         title: "Coulomb's cone in every direction",
         source: "Coulomb's law; Elandt eq. 7, Masterjohn eq. 4",
         result: format!(
-            "A block that slides down an incline in sixteen directions is braked by μN within {:.0e} % by twelve kinds of steps, by a \
-             few per cent more or less by `similar` and `sap`, and by `lcp` and `ncp` in a cone with four sides.",
+            "A block that slides down an incline in sixteen directions is braked by μN within {:.0e} % by fourteen kinds of steps, and by a \
+             few per cent more or less by `similar` and `sap`.",
             100.0 * widest
         ),
         figures: vec![Figure {
@@ -144,8 +142,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         rows,
         why: "Regularized friction creeps below the cone: at 0.98 of it by 4.9 v_s with the smooth form and 0.86 v_s with `tamsi`'s, which is \
               what the table has; `ecp`, `lcp` and `ncp` stick. `similar` and `sap` lift what slides ever faster, so that its normal \
-              force is not its weight on the way. The impulses of `lcp` and `ncp` lie in a pyramid, and at 45° between its sides \
-              they are √½ of μN: there a block slides from 0.71 of the slope, and off the steepest way."
+              force is not its weight on the way."
             .into(),
         more: table,
     })

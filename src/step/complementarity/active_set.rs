@@ -185,7 +185,7 @@ pub(super) fn rounded(
 fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -> Option<HeldSolution> {
     let mut factors = Vec::new();
     let mut last = f64::INFINITY;
-    // Small changes that grow are those of rounding, or they lead away from the solution: where a circle begins to tip its lowest
+    // Small changes that do not get smaller are those of rounding, or they lead away from the solution: where a circle begins to tip its lowest
     // point goes far around with small velocities. Newton's method leads to it in both cases.
     let mut is_rounded = false;
     for iteration in 1..=LINEAR_STEPS {

@@ -34,8 +34,8 @@ const SHORTEST_LANDING: f64 = 1e-6;
 /// and each time that so many have been tried, ten times as much is allowed: steps end, and a deep overlap is still cut.
 const MANY_LANDINGS: usize = 1000;
 
-/// A step by complementarity is divided into no more parts than this.
-const MOST_PARTS: f64 = 256.0;
+/// What has no solution in this part of a step of fixed length has none in shorter ones.
+const SHORTEST_PART: f64 = 1.0 / 256.0;
 
 /// Most substeps of a step that are tried.
 const MOST_TRIED: usize = 100_000;
@@ -159,8 +159,11 @@ impl Search {
                         wished = quantized(longest, 0.5 * length);
                     }
                 }
-                ControlledMethod::Landing(_) => {}
-                ControlledMethod::Divided(_) => wished = 0.5 * length,
+                ControlledMethod::Landing(_) | ControlledMethod::Divided(_) => {
+                    if error.is_infinite() {
+                        wished = 0.5 * length;
+                    }
+                }
                 ControlledMethod::VelocityLevel(_) | ControlledMethod::Extrapolated(_) => {
                     if error.is_finite() && change > 0.25 {
                         // The first half was a step of the whole length of what is tried next.
@@ -171,7 +174,13 @@ impl Search {
                 }
             }
             let bodies = || limit.bodies(step.model);
-            if wished < SHORTEST || (is_divided && wished * MOST_PARTS < longest) {
+            let least = match (method.method, limit) {
+                (ControlledMethod::Landing(_) | ControlledMethod::Divided(_), SubstepLimit::NotConverged) => {
+                    SHORTEST_PART * longest
+                }
+                _ => SHORTEST,
+            };
+            if wished < least {
                 return Err(StepError::TooShort { length: wished, limit, bodies: bodies() });
             }
             if self.statistics.substeps.len() + self.statistics.rejected >= MOST_TRIED {
