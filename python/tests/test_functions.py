@@ -18,6 +18,12 @@ inertia = [[2e-3, 0, 0], [0, 3e-3, 0], [0, 0, 1e-3]]
 name = "socket"
 type = "ball"
 """
+POST = {
+    "materials": {"wood": {"hydroelastic_modulus": 1e7}},
+    "bodies": [
+        {"name": "post", "fixed": True, "geometries": [{"shape": {"half_space": {}}, "material": "wood", "rigid": True}]}
+    ],
+}
 
 
 @pytest.fixture(scope="module")
@@ -124,5 +130,20 @@ def test_states_in_arrays_by_name(thrown):
     states = named(thrown, motion.values)
     assert np.array_equal(states["ball.pz_m"], motion["ball.pz_m"])
     assert np.array_equal(states["ball"].position, motion["ball"].position)
-    with pytest.raises(isobar.InputError, match="cube"):
-        states["cube.pz_m"]
+    assert repr(states).startswith("Named(array(")
+    for wrong in ("cube.pz_m", ["ball"]):
+        with pytest.raises(isobar.InputError, match="name: found"):
+            states[wrong]
+
+
+def test_quaternions_without_a_direction_are_refused(thrown):
+    vector = thrown.initial_state.vector
+    vector[quaternions(thrown)[0]] = 0
+    of = function(thrown, {})
+    with pytest.raises(isobar.InputError, match="quaternion of `ball` has length 0"):
+        of.value(vector, None, np.zeros(0), np.zeros(()))
+
+
+def test_what_has_no_state():
+    of = function(isobar.Scene.parse(POST), {}, until=0.002)
+    assert of.value(np.zeros(0), None, np.zeros(0)).shape == (3, 0)
