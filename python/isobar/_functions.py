@@ -27,9 +27,10 @@ class Named(State):
         super().__init__(layout, vector)
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._layout.names:
-            return super().__getitem__(name)
-        return self.vector[..., self._layout.place(name)]
+        return self._layout.of(name, self.vector)
+
+    def __repr__(self) -> str:
+        return f"Named({self.vector!r})"
 
 
 def named(scene: Scene, array: Any) -> Named:
@@ -45,14 +46,11 @@ def _valued(scene: Scene, names: tuple[str, ...], values: bytes) -> _isobar.Scen
 class Step:
     """A step as a function of states, control values, values of parameters, and times."""
 
-    # Axes behind those of a batch, of each argument.
-    axes: tuple[int, ...] = (1, 1, 1, 0)
-
     def __init__(self, scene: Scene, names: tuple[str, ...]) -> None:
         self.scene, self.names = scene, names
         self.core = _isobar.Function(scene._core, list(names))
         n, m, p = len(scene._layout.columns), len(scene.control_names), len(names)
-        # Of one member: those of the arguments, and of its results.
+        # Of one member: the shapes of the arguments, and of the results.
         self.given: list[tuple[int, ...]] = [(n,), (m,), (p,), ()]
         self.shapes: list[tuple[int, ...]] = [(n,), (n, n), (n, m), (n, p)]
 
@@ -78,8 +76,6 @@ class Step:
 
 class Rollout(Step):
     """A motion as a function of states, control values of all steps, and values of parameters: the states at all times."""
-
-    axes = (1, 2, 1)
 
     def __init__(self, scene: Scene, names: tuple[str, ...], until: float) -> None:
         super().__init__(scene, names)
