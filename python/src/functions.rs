@@ -2,6 +2,7 @@
 //!
 //! Quaternions count by their direction alone: they are brought to unit length before, so that the derivative along them is 0.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use isobar::io::state_numbers;
@@ -27,9 +28,12 @@ struct StepFunction {
     ordinary: Vec<(usize, usize)>,
     /// Of each quaternion the first number and the first of its three directions.
     turns: Vec<(usize, usize)>,
-    /// The scene with the values that it was last called with.
-    valued: Mutex<Option<(Vec<f64>, Arc<Scene>)>>,
+    /// The scene with values that it was called with, the last ones first: loops of batches come back to theirs.
+    valued: Mutex<VecDeque<(Vec<f64>, Arc<Scene>)>>,
 }
+
+/// So many values have their scene at hand.
+const KEPT: usize = 128;
 
 /// Those that XLA calls. Compiled programs have their numbers, and may outlive all else.
 static FUNCTIONS: RwLock<Vec<Arc<StepFunction>>> = RwLock::new(Vec::new());
@@ -316,14 +320,16 @@ impl StepFunction {
         if self.names.is_empty() {
             return work(self.scene.get());
         }
-        let last = || self.valued.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last().as_ref().filter(|(known, _)| known == values).map(|(_, scene)| Arc::clone(scene));
+        let kept = || self.valued.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept().iter().find(|(known, _)| known == values).map(|(_, scene)| Arc::clone(scene));
         let scene = match known {
             Some(scene) => scene,
             None => {
                 let given = self.names.iter().cloned().zip(values.iter().copied());
                 let scene = Arc::new(self.scene.get().valued(given.collect())?);
-                *last() = Some((values.to_vec(), Arc::clone(&scene)));
+                let mut kept = kept();
+                kept.push_front((values.to_vec(), Arc::clone(&scene)));
+                kept.truncate(KEPT);
                 scene
             }
         };
