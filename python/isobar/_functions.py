@@ -15,7 +15,7 @@ import numpy as np
 from . import _isobar
 from ._errors import InputError, SimulationError
 from ._scene import Scene
-from ._states import Array, Layout, State, number
+from ._states import Array, Layout, State, listed, number
 
 
 class Named(State):
@@ -126,7 +126,9 @@ def function(scene: Scene, parameters: Mapping[str, Any], until: float | None = 
     """A step of a scene, or a motion, with these parameters; the same object for the same arguments."""
     if not isinstance(scene, Scene):
         raise InputError(f"scene: found {type(scene).__name__}; it must be a Scene")
-    names = tuple(parameters)
+    if not isinstance(parameters, Mapping):
+        raise InputError(f"parameters: found {type(parameters).__name__}; it must be values by their names")
+    names = tuple(listed(parameters))
     if of_state := [name for name in names if name in scene.tangent_names]:
         raise InputError(f"parameters: found {of_state[0]!r}; the state is an argument of its own")
     return _step(scene, names) if until is None else _rollout(scene, names, number(until, "until"))

@@ -85,7 +85,7 @@ def _array(name: str, value: Any) -> jax.Array:
 
 def _arguments(of: Any, state: Any, controls: dict[str, Any], parameters: Mapping[str, Any], times: dict[str, Any]) -> Any:
     values = [_array(f"parameters[{name!r}]", value).astype(float) for name, value in parameters.items()]
-    arrays = {"state": state.vector if isinstance(state, State) else state, **controls}
+    arrays = {"state": of.scene._vector(state) if isinstance(state, State) else state, **controls}
     arrays = {name: None if array is None else _array(name, array) for name, array in arrays.items()}
     arrays["parameters"] = jnp.stack(jnp.broadcast_arrays(*values), -1) if values else jnp.zeros(0)
     arrays |= {name: _array(name, time).astype(float) for name, time in times.items()}

@@ -84,7 +84,7 @@ def _tensor(name: str, value: Any, **kind: Any) -> torch.Tensor:
 def _arguments(of: Any, state: Any, controls: dict[str, Any], parameters: Mapping[str, Any], times: dict[str, Any]) -> Any:
     kind: dict[str, Any] = {"dtype": torch.float64}
     values = [_tensor(f"parameters[{name!r}]", value, **kind) for name, value in parameters.items()]
-    arrays = {"state": state.vector if isinstance(state, State) else state, **controls}
+    arrays = {"state": of.scene._vector(state) if isinstance(state, State) else state, **controls}
     arrays = {name: None if array is None else _tensor(name, array) for name, array in arrays.items()}
     arrays["parameters"] = torch.stack(torch.broadcast_tensors(*values), -1) if values else torch.zeros(0, **kind)
     arrays |= {name: _tensor(name, time, **kind) for name, time in times.items()}

@@ -136,6 +136,21 @@ def test_states_in_arrays_by_name(thrown):
             states[wrong]
 
 
+@pytest.mark.parametrize("name", ["jax", "torch"])
+def test_states_of_other_scenes_are_refused(thrown, name):
+    library = pytest.importorskip(name)
+    if name == "jax":
+        library.config.update("jax_enable_x64", True)
+    step, other = getattr(isobar, name).step, isobar.Scene.parse(THROWN.replace('"ball"', '"bead"'))
+    for message, ask in (
+        ("state: found a state with the columns bead.px_m", lambda: step(thrown, other.initial_state)),
+        ("parameters: found list", lambda: step(thrown, thrown.initial_state, parameters=["ball.mass"])),
+        ("parameters: found 1; it must be a name", lambda: step(thrown, thrown.initial_state, parameters={1: 0.1})),
+    ):
+        with pytest.raises(isobar.InputError, match=message):
+            ask()
+
+
 def test_quaternions_without_a_direction_are_refused(thrown):
     vector = thrown.initial_state.vector
     vector[quaternions(thrown)[0]] = 0
