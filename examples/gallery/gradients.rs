@@ -9,8 +9,8 @@ use crate::page::Failure;
 /// Steps that are differentiated.
 const STEPS: usize = 3;
 
-/// Checks the derivatives of wrenches, of one step and of a few with respect to all that goes in, from the state at a time on: how many there are,
-/// and how many of them differences refute.
+/// How many derivatives there are of wrenches, of one step and of a few with respect to all that goes in, from the state at a
+/// time on, and how many of them differences refute.
 pub fn checked(scene: &Scene, time: f64) -> Result<[usize; 2], Failure> {
     let states = scene.rollout(time)?.simulate()?.states;
     let state = &states[states.len() - 1];

@@ -21,7 +21,7 @@ import numpy as np
 from ._errors import Error, InputError
 from ._isobar import __version__
 from ._scene import Scene
-from ._states import Array, Loss, listed, number
+from ._states import Array, Loss, listed, number, write
 
 # So many times in a row every worker may be lost before a job is done.
 _LOSSES = 3
@@ -77,12 +77,13 @@ def run_jobs(
                     results[i] = outcome
                     # Other exceptions than isobar's may be the machine's.
                     if files and (outcome[0] or isinstance(outcome[1], Error)):
-                        _write(files[i], outcome)
+                        write(files[i], pickle.dumps(outcome))
             finally:
                 for future in futures:
                     future.cancel()
         if isinstance(lost, (pickle.PicklingError, AttributeError, TypeError, ImportError)):
-            message = f"found one that cannot be sent to workers ({lost}); it must be one of a module that they can import"
+            found_one = f"found one that cannot be sent to workers, or its result back ({lost})"
+            message = f"{found_one}; it must be one of a module that they can import"
             raise InputError(f"function: {message}") from lost
         losses = losses + 1 if len(results) == found else 0
         if losses == _LOSSES:
@@ -97,12 +98,22 @@ def run_jobs(
 
 def _attempt(function: Callable[[Any], Any], job: Any, asked_by: int) -> tuple[bool, Any]:
     """What comes of a job, on a worker: whether it is done, and its result or what it raised."""
-    if os.getpid() != asked_by:
+    is_elsewhere = os.getpid() != asked_by
+    if is_elsewhere:
         os.environ.setdefault("RAYON_NUM_THREADS", "1")
     try:
         return True, function(job)
     except Exception as error:
-        return False, error
+        return False, _sendable(error) if is_elsewhere else error
+
+
+def _sendable(error: Exception) -> Exception:
+    """The exception, or its text where it cannot be pickled and restored, which an executor takes for the loss of a worker."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 @contextmanager
@@ -116,7 +127,7 @@ def _engine(executor: Any) -> Iterator[Callable[..., Future[Any]]]:
     elif getattr(executor, "__name__", "") == "ray":
         remote = executor.remote(_attempt)
         yield lambda _, *arguments: remote.remote(*arguments).future()
-    elif hasattr(executor, "submit"):
+    elif hasattr(executor, "submit") and not isinstance(executor, type):
         yield executor.submit
     elif callable(executor):
         with executor() as own:
@@ -142,13 +153,6 @@ def _digest(function: Callable[[Any], Any], job: Any) -> str:
         with suppress(OSError):
             written.write(inspect.getsource(part).encode())
     return hashlib.sha256(written.getvalue()).hexdigest()[:32]
-
-
-def _write(file: Path, outcome: Any) -> None:
-    """Writes a result. The file appears when it is complete."""
-    part = file.with_name(f"{file.name}.{os.getpid()}")
-    part.write_bytes(pickle.dumps(outcome))
-    part.replace(file)
 
 
 @dataclass(frozen=True)
@@ -187,9 +191,12 @@ def ensemble(
 
     Directions of the initial state (`{"ball.vx": 0.1}`) displace it. For `executor` and `folder` see `run_jobs`.
     """
-    names = listed(parameters)
-    checked = lambda i, member: {name: number(x, f"members[{i}][{name!r}]") for name, x in member.items()}  # noqa: E731
-    members = [checked(i, member) for i, member in enumerate(members)]
+    if not isinstance(scene, Scene):
+        raise InputError(f"scene: found {type(scene).__name__}; it must be a Scene")
+    names, members = listed(parameters), list(members)
+    if wrong := [member for member in members if not isinstance(member, Mapping)]:
+        raise InputError(f"members: found {wrong[0]!r}; each must be values of parameters by their names")
+    members = [{name: number(x, f"members[{i}][{name!r}]") for name, x in member.items()} for i, member in enumerate(members)]
     if not members:
         raise InputError("members: found none; there must be at least one")
     one = partial(_member, scene, loss, number(until, "until"), names, controls)

@@ -15,7 +15,7 @@ import numpy as np
 from . import _isobar
 from ._errors import InputError, SimulationError
 from ._scene import Scene
-from ._states import Array, Layout, State, number
+from ._states import Array, Layout, State, listed, number
 
 
 class Named(State):
@@ -27,9 +27,10 @@ class Named(State):
         super().__init__(layout, vector)
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._layout.names:
-            return super().__getitem__(name)
-        return self.vector[..., self._layout.place(name)]
+        return self._layout.of(name, self.vector)
+
+    def __repr__(self) -> str:
+        return f"Named({self.vector!r})"
 
 
 def named(scene: Scene, array: Any) -> Named:
@@ -45,14 +46,11 @@ def _valued(scene: Scene, names: tuple[str, ...], values: bytes) -> _isobar.Scen
 class Step:
     """A step as a function of states, control values, values of parameters, and times."""
 
-    # Axes behind those of a batch, of each argument.
-    axes: tuple[int, ...] = (1, 1, 1, 0)
-
     def __init__(self, scene: Scene, names: tuple[str, ...]) -> None:
         self.scene, self.names = scene, names
         self.core = _isobar.Function(scene._core, list(names))
         n, m, p = len(scene._layout.columns), len(scene.control_names), len(names)
-        # Of one member: those of the arguments, and of its results.
+        # Of one member: the shapes of the arguments, and of the results.
         self.given: list[tuple[int, ...]] = [(n,), (m,), (p,), ()]
         self.shapes: list[tuple[int, ...]] = [(n,), (n, n), (n, m), (n, p)]
 
@@ -78,8 +76,6 @@ class Step:
 
 class Rollout(Step):
     """A motion as a function of states, control values of all steps, and values of parameters: the states at all times."""
-
-    axes = (1, 2, 1)
 
     def __init__(self, scene: Scene, names: tuple[str, ...], until: float) -> None:
         super().__init__(scene, names)
@@ -130,7 +126,9 @@ def function(scene: Scene, parameters: Mapping[str, Any], until: float | None = 
     """A step of a scene, or a motion, with these parameters; the same object for the same arguments."""
     if not isinstance(scene, Scene):
         raise InputError(f"scene: found {type(scene).__name__}; it must be a Scene")
-    names = tuple(parameters)
+    if not isinstance(parameters, Mapping):
+        raise InputError(f"parameters: found {type(parameters).__name__}; it must be values by their names")
+    names = tuple(listed(parameters))
     if of_state := [name for name in names if name in scene.tangent_names]:
         raise InputError(f"parameters: found {of_state[0]!r}; the state is an argument of its own")
     return _step(scene, names) if until is None else _rollout(scene, names, number(until, "until"))

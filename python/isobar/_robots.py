@@ -15,6 +15,7 @@ import numpy as np
 
 from ._errors import InputError
 from ._scene import Scene
+from ._states import write
 
 Materials = Mapping[str, Mapping[str, Any] | str]
 
@@ -88,7 +89,7 @@ def from_mujoco(
     place = Path(folder or Path(tempfile.gettempdir()) / f"isobar-{digest}")
     place.mkdir(parents=True, exist_ok=True)
     for name, content in {**meshes, "robot.xml": text}.items():
-        (place / name).write_text(content, encoding="utf-8")
+        write(place / name, content.encode())
     gravity = np.zeros(3) if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY else model.opt.gravity
     tables = {"gravity": gravity.tolist(), "solver": {"time_step": model.opt.timestep}, **tables}
     return Robot.load(place / "robot.xml", materials).scene(**tables)

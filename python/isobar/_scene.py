@@ -81,7 +81,6 @@ class GradientCheck:
         return self.table
 
 
-
 def _warn(messages: Iterable[str]) -> None:
     for message in messages:
         warnings.warn(message.removeprefix("warning: "), SimulationWarning, stacklevel=3)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,13 @@ def listed(names: str | Iterable[str]) -> list[str]:
     return found
 
 
+def write(file: Path, content: bytes) -> None:
+    """Writes a file, which appears when it is complete: other processes may read or write the same one."""
+    part = file.with_name(f"{file.name}.{uuid4().hex}")
+    part.write_bytes(content)
+    part.replace(file)
+
+
 class Layout:
     """Where the numbers of a state are: the columns of trajectory files, in their order."""
 
@@ -73,6 +81,11 @@ class Layout:
 
     def is_that_of(self, other: Layout) -> bool:
         return self is other or self.columns == other.columns
+
+    def of(self, name: str, values: Any) -> Any:
+        """The numbers of a body or joint, or those of a column, of arrays whose last axis has the columns."""
+        parts = self.names.get(name) if isinstance(name, str) else None
+        return values[..., self.place(name)] if parts is None else Part(name, values, parts)
 
     def place(self, name: str) -> int:
         """The index of a column."""
@@ -152,10 +165,8 @@ class State:
         return list(self._layout.columns)
 
     def __getitem__(self, name: str) -> Any:
-        parts = self._layout.names.get(name) if isinstance(name, str) else None
-        if parts is not None:
-            return Part(name, self.vector, parts)
-        return float(self.vector[self._layout.place(name)])
+        found = self._layout.of(name, self.vector)
+        return found if isinstance(found, Part) else float(found)
 
     def __setitem__(self, name: str, value: float) -> None:
         self.vector[self._layout.place(name)] = number(value, f"state[{name!r}]")
@@ -223,10 +234,7 @@ class Trajectory:
         return len(self.times)
 
     def __getitem__(self, name: str) -> Any:
-        parts = self.scene._layout.names.get(name) if isinstance(name, str) else None
-        if parts is not None:
-            return Part(name, self.values, parts)
-        return self.values[:, self.scene._layout.place(name)]
+        return self.scene._layout.of(name, self.values)
 
     def state(self, index: int) -> State:
         """The state of a row, as a copy."""

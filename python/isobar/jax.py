@@ -85,20 +85,24 @@ def _array(name: str, value: Any) -> jax.Array:
 
 def _arguments(of: Any, state: Any, controls: dict[str, Any], parameters: Mapping[str, Any], times: dict[str, Any]) -> Any:
     values = [_array(f"parameters[{name!r}]", value).astype(float) for name, value in parameters.items()]
-    arrays = {"state": state.vector if isinstance(state, State) else state, **controls}
+    arrays = {"state": of.scene._vector(state) if isinstance(state, State) else state, **controls}
     arrays = {name: None if array is None else _array(name, array) for name, array in arrays.items()}
     arrays["parameters"] = jnp.stack(jnp.broadcast_arrays(*values), -1) if values else jnp.zeros(0)
     arrays |= {name: _array(name, time).astype(float) for name, time in times.items()}
     batch = _functions.checked(of, arrays, lambda array: array.dtype == jnp.float64)
-    together = lambda a, axes: None if a is None else jnp.broadcast_to(a, (*batch, *a.shape[a.ndim - axes :]))  # noqa: E731
-    return [together(array, axes) for array, axes in zip(arrays.values(), of.axes)]
+    together = lambda a, shape: None if a is None else jnp.broadcast_to(a, (*batch, *shape))  # noqa: E731
+    return [together(array, shape) for array, shape in zip(arrays.values(), of.given)]
+
+
+def _is_traced(arguments: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments))
 
 
 def _called(function: Callable[..., Any], shapes: Any, *arguments: Any) -> Any:
     """What a function of numpy arrays makes of these: arrays of these shapes."""
     # Within a callback nothing of JAX may be called: it would wait for itself.
     in_numpy = lambda *given: function(*(None if a is None else np.asarray(a) for a in given))  # noqa: E731
-    if not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments)):
+    if not _is_traced(arguments):
         # Exceptions are isobar's own then.
         return jax.tree.map(jnp.asarray, in_numpy(*arguments))
     return jax.pure_callback(in_numpy, _results(shapes), *arguments, vmap_method="broadcast_all")
@@ -121,8 +125,7 @@ def _targets() -> tuple[str, str]:
 
 def _stepped(of: Any, what: int, shapes: Any, *arguments: Any) -> Any:
     """Steps, or steps with their derivatives: by XLA itself where it computes on the CPU."""
-    is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments))
-    if not is_traced or jax.default_backend() != "cpu":
+    if not _is_traced(arguments) or jax.default_backend() != "cpu":
         return _called((of.value, of.linearized)[what], shapes, *arguments)
     state, control, *more = arguments
     control = jnp.zeros((*state.shape[:-1], 0)) if control is None else control

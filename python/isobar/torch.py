@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import _functions
@@ -62,8 +63,8 @@ def loss(function: Callable[[Any], Any]) -> Callable[[State], tuple[float, Array
 
     def of_state(state: State) -> tuple[float, Array]:
         vector = torch.tensor(state.vector, requires_grad=True)
-        value = function(Named(state._layout, vector))
-        (by,) = torch.autograd.grad(value, vector)
+        value = torch.as_tensor(function(Named(state._layout, vector)))
+        by = torch.autograd.grad(value, vector)[0] if value.requires_grad else torch.zeros_like(vector).detach()
         return float(value.detach()), by.numpy()
 
     return of_state
@@ -71,7 +72,8 @@ def loss(function: Callable[[Any], Any]) -> Callable[[State], tuple[float, Array
 
 def _tensor(name: str, value: Any, **kind: Any) -> torch.Tensor:
     try:
-        found = torch.as_tensor(value, **kind)
+        # Numpy's are copied: what is written to them later must not change derivatives.
+        found = torch.tensor(value, **kind) if isinstance(value, np.ndarray) else torch.as_tensor(value, **kind)
     except (TypeError, ValueError, RuntimeError):
         raise InputError(f"{name}: found {value!r}; it must be numbers") from None
     if found.device.type != "cpu":
@@ -82,13 +84,13 @@ def _tensor(name: str, value: Any, **kind: Any) -> torch.Tensor:
 def _arguments(of: Any, state: Any, controls: dict[str, Any], parameters: Mapping[str, Any], times: dict[str, Any]) -> Any:
     kind: dict[str, Any] = {"dtype": torch.float64}
     values = [_tensor(f"parameters[{name!r}]", value, **kind) for name, value in parameters.items()]
-    arrays = {"state": state.vector if isinstance(state, State) else state, **controls}
+    arrays = {"state": of.scene._vector(state) if isinstance(state, State) else state, **controls}
     arrays = {name: None if array is None else _tensor(name, array) for name, array in arrays.items()}
     arrays["parameters"] = torch.stack(torch.broadcast_tensors(*values), -1) if values else torch.zeros(0, **kind)
     arrays |= {name: _tensor(name, time, **kind) for name, time in times.items()}
     batch = _functions.checked(of, arrays, lambda array: array.dtype == torch.float64)
-    together = lambda a, axes: None if a is None else a.expand((*batch, *a.shape[a.ndim - axes :]))  # noqa: E731
-    return [together(array, axes) for array, axes in zip(arrays.values(), of.axes)]
+    together = lambda a, shape: None if a is None else a.expand((*batch, *shape))  # noqa: E731
+    return [together(array, shape) for array, shape in zip(arrays.values(), of.given)]
 
 
 class _Call(torch.autograd.Function):
@@ -137,7 +139,7 @@ class _Function(_Call):
     def backward(ctx: Any, *by: Any) -> Any:
         kept = ctx.saved_tensors
         found = iter(_Call.apply(ctx.of.pullback, *kept, *by))
-        given = kept[: len(ctx.of.axes)]
+        given = kept[: len(ctx.of.given)]
         return None, *(None if t is None or i == 3 else next(found) for i, t in enumerate(given))
 
     @staticmethod

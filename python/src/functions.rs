@@ -2,7 +2,8 @@
 //!
 //! Quaternions count by their direction alone: they are brought to unit length before, so that the derivative along them is 0.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use isobar::io::state_numbers;
 use isobar::multibody::Model;
@@ -27,20 +28,22 @@ struct StepFunction {
     ordinary: Vec<(usize, usize)>,
     /// Of each quaternion the first number and the first of its three directions.
     turns: Vec<(usize, usize)>,
-    /// The scene with the values that it was last called with.
-    valued: Mutex<Option<(Vec<f64>, Arc<Scene>)>>,
+    /// The scene with values that it was called with, the last ones first: loops of batches come back to theirs.
+    valued: Mutex<VecDeque<(Vec<f64>, Arc<Scene>)>>,
 }
 
-/// All that were made. Compiled programs have their numbers, and may outlive all else.
+/// So many values have their scene at hand.
+const KEPT: usize = 128;
+
+/// Those that XLA calls. Compiled programs have their numbers, and may outlive all else.
 static FUNCTIONS: RwLock<Vec<Arc<StepFunction>>> = RwLock::new(Vec::new());
 
 /// A step function for Python. Arrays have one axis, with the members of a batch one after the other.
 #[pyclass(frozen)]
 pub struct Function {
     inner: Arc<StepFunction>,
-    /// Its number for XLA.
-    #[pyo3(get)]
-    number: usize,
+    /// Its number for XLA, once it has been asked for.
+    number: OnceLock<usize>,
 }
 
 #[pymethods]
@@ -52,9 +55,17 @@ impl Function {
         let [ordinary, turns] = places(&of.scene.model, of.length);
         let inner =
             Arc::new(StepFunction { scene, names, counts, ordinary, turns, valued: Mutex::default() });
-        let mut all = FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner);
-        all.push(Arc::clone(&inner));
-        Self { inner, number: all.len() - 1 }
+        Self { inner, number: OnceLock::new() }
+    }
+
+    /// Its number for XLA.
+    #[getter]
+    fn number(&self) -> usize {
+        *self.number.get_or_init(|| {
+            let mut all = FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner);
+            all.push(Arc::clone(&self.inner));
+            all.len() - 1
+        })
     }
 
     /// The states after steps; with derivatives also those by the states, control values and values of parameters.
@@ -83,7 +94,7 @@ impl Function {
     /// States with quaternions of unit length.
     fn units<'py>(&self, py: Python<'py>, states: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let states = any_vector("state", states)?;
-        let each = states.chunks_exact(self.inner.counts[0]);
+        let each = states.chunks_exact(self.inner.counts[0].max(1));
         Ok(PyArray1::from_vec(py, each.flat_map(|state| self.inner.units(state)).collect()))
     }
 
@@ -95,13 +106,14 @@ impl Function {
         by_directions: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (states, by) = (any_vector("state", states)?, any_vector("derivatives", by_directions)?);
-        let n = self.inner.counts[0];
+        let n = self.inner.counts[0].max(1);
         let mut found = vec![0.0; states.len()];
         let directions = self.inner.ordinary.len() + 3 * self.inner.turns.len();
         if states.len() % n != 0 || by.len() != states.len() / n * directions {
             return Err(Failure::argument("derivatives", by.len(), "those of the states").into());
         }
-        let each = states.chunks_exact(n).zip(by.chunks_exact(directions)).zip(found.chunks_exact_mut(n));
+        let each =
+            states.chunks_exact(n).zip(by.chunks_exact(directions.max(1))).zip(found.chunks_exact_mut(n));
         each.for_each(|((state, by), found)| self.inner.in_numbers(state, by, found));
         Ok(PyArray1::from_vec(py, found))
     }
@@ -190,7 +202,7 @@ fn for_each(
         && [0, m].contains(&control);
     let of_results = [n, n * n, n * m, n * p];
     if !has_right_arguments || !results.iter().map(|all| all.len()).zip(of_results).all(is_fit) {
-        return Err(Failure::input("arguments: found arrays that are not those of a step of this scene"));
+        return Err(wrong_arrays());
     }
     let mut members: Vec<Vec<&mut [f64]>> = (0..count).map(|_| Vec::new()).collect();
     for (result, length) in results.iter_mut().zip(of_results) {
@@ -212,12 +224,16 @@ fn for_each(
     }
 }
 
+fn wrong_arrays() -> Failure {
+    Failure::input("arguments: found arrays that are not those of a step of this scene")
+}
+
 /// The state after a step.
 fn step(function: &StepFunction, inputs: Inputs<'_>, results: &mut [&mut [f64]]) -> Result<(), Failure> {
     let [state, control, values, time] = inputs;
+    let [numbers] = results else { return Err(wrong_arrays()) };
     function.with_scene(values, |scene| {
-        let after = scene.before_of("state", function.units(state), control, time[0])?.step()?;
-        results[0].copy_from_slice(&after);
+        numbers.copy_from_slice(&scene.before_of(function.units(state), control, time[0])?.step()?);
         Ok(())
     })
 }
@@ -225,11 +241,11 @@ fn step(function: &StepFunction, inputs: Inputs<'_>, results: &mut [&mut [f64]])
 /// The state after a step, and its derivatives by the numbers of the state before, the control values and the values.
 fn linearize(function: &StepFunction, inputs: Inputs<'_>, results: &mut [&mut [f64]]) -> Result<(), Failure> {
     let [state, control, values, time] = inputs;
-    let [numbers, by_state, by_control, by_values] = results else { return Ok(()) };
+    let [numbers, by_state, by_control, by_values] = results else { return Err(wrong_arrays()) };
     function.with_scene(values, |scene| {
         let model = &scene.scene.model;
         let wanted = Wanted::new(model, &function.names)?;
-        let before = scene.before_of("state", function.units(state), control, time[0])?;
+        let before = scene.before_of(function.units(state), control, time[0])?;
         let (after, jacobian) = before.linearized(&wanted)?;
         numbers.copy_from_slice(&state_numbers(model, &after));
         let ([n, m, p], directions) = (function.counts, after.tangent_dimension());
@@ -272,7 +288,8 @@ impl StepFunction {
         for &(first, _) in &self.turns {
             let q = &mut state[first..first + 4];
             let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if (length - 1.0).abs() > 8.0 * f64::EPSILON {
+            // Where there is no direction the state is refused as it is.
+            if length.is_normal() && (length - 1.0).abs() > 8.0 * f64::EPSILON {
                 q.iter_mut().for_each(|x| *x /= length);
             }
         }
@@ -303,14 +320,16 @@ impl StepFunction {
         if self.names.is_empty() {
             return work(self.scene.get());
         }
-        let last = || self.valued.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last().as_ref().filter(|(known, _)| known == values).map(|(_, scene)| Arc::clone(scene));
+        let kept = || self.valued.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept().iter().find(|(known, _)| known == values).map(|(_, scene)| Arc::clone(scene));
         let scene = match known {
             Some(scene) => scene,
             None => {
                 let given = self.names.iter().cloned().zip(values.iter().copied());
                 let scene = Arc::new(self.scene.get().valued(given.collect())?);
-                *last() = Some((values.to_vec(), Arc::clone(&scene)));
+                let mut kept = kept();
+                kept.push_front((values.to_vec(), Arc::clone(&scene)));
+                kept.truncate(KEPT);
                 scene
             }
         };

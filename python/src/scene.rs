@@ -157,7 +157,7 @@ impl Scene {
         control: Option<&Bound<'py, PyAny>>,
         time: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let before = self.before("state", state, control, time)?;
+        let before = self.before(state, control, time)?;
         let numbers = py.detach(|| before.step())?;
         Ok(PyArray1::from_slice(py, &numbers))
     }
@@ -172,7 +172,7 @@ impl Scene {
         time: f64,
         parameters: Vec<String>,
     ) -> PyResult<Linearized<'py>> {
-        let before = self.before("state", state, control, time)?;
+        let before = self.before(state, control, time)?;
         let wanted = Wanted::new(&self.scene.model, &parameters)?;
         let (after, jacobian) = py.detach(|| before.linearized(&wanted))?;
         let count = after.tangent_dimension();
@@ -303,29 +303,18 @@ impl Scene {
     /// What a step begins with, from its arguments.
     pub fn before(
         &self,
-        name: &str,
         state: &Bound<'_, PyAny>,
         control: Option<&Bound<'_, PyAny>>,
         time: f64,
     ) -> Result<Before<'_>, Failure> {
         let control = control.map(|control| vector("control", control, self.scene.model.command_dimension()));
-        self.before_of(
-            name,
-            of_state(name, state, self.length)?,
-            &control.transpose()?.unwrap_or_default(),
-            time,
-        )
+        let state = of_state("state", state, self.length)?;
+        self.before_of(state, &control.transpose()?.unwrap_or_default(), time)
     }
 
     /// What a step begins with, from the numbers of a state and control values; without any they are the file's commands.
-    pub fn before_of(
-        &self,
-        name: &str,
-        state: Vec<f64>,
-        control: &[f64],
-        time: f64,
-    ) -> Result<Before<'_>, Failure> {
-        let (settings, state) = (self.settings()?, self.state_of(name, &state)?);
+    pub fn before_of(&self, state: Vec<f64>, control: &[f64], time: f64) -> Result<Before<'_>, Failure> {
+        let (settings, state) = (self.settings()?, self.state_of("state", &state)?);
         if !time.is_finite() {
             return Err(Failure::argument("time", time, "finite, in seconds"));
         }
@@ -402,6 +391,7 @@ impl Before<'_> {
             scene.with_workspace(|memory| settings.integrator.step(&self.problem(), &mut memory.step));
         Ok(state_numbers(&scene.scene.model, &scene.finite(after)?))
     }
+
     /// The state after the step, and its derivatives.
     pub fn linearized(&self, wanted: &Wanted) -> Result<(State, StepJacobian), Failure> {
         let Self { scene, control, settings, .. } = self;

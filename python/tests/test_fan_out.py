@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import signal
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +43,18 @@ def fatal(folder: Path, job: int) -> int:
 
 def always_fatal(job: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Unsendable(Exception):
+    """Its pickle cannot be restored."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def unsendable(folder: Path, job: int) -> None:
+    counted(folder, job)
+    raise Unsendable(1, 2)
 
 
 def threads_of(job: int) -> str:
@@ -104,6 +116,18 @@ def test_errors_are_not_tried_again(tmp_path):
     assert sorted(file.name[0] for file in tmp_path.iterdir()) == ["1", "3", "4"]
 
 
+def test_errors_that_cannot_be_sent_are_told(tmp_path):
+    with pytest.raises(RuntimeError, match="Unsendable: 1 and 2"):
+        isobar.run_jobs(partial(unsendable, tmp_path), [1], executor=processes)
+    assert len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(Unsendable):
+        isobar.run_jobs(partial(unsendable, tmp_path), [2])
+
+
+def test_a_class_of_executors_makes_one():
+    assert isobar.run_jobs(abs, [1, -2], executor=ThreadPoolExecutor) == [1, 2]
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
 def test_lost_workers(tmp_path):
     assert isobar.run_jobs(partial(fatal, tmp_path), range(8), executor=processes) == [10 * k for k in range(8)]
@@ -127,5 +151,9 @@ def test_bad_engines_and_jobs(thrown, tmp_path):
         isobar.run_jobs(lambda job: job, [1], executor=processes)
     with pytest.raises(isobar.InputError, match="members"):
         isobar.ensemble(thrown, [], loss, 0.01)
+    with pytest.raises(isobar.InputError, match="members: found 3"):
+        isobar.ensemble(thrown, [3], loss, 0.01)
+    with pytest.raises(isobar.InputError, match="scene: found int"):
+        isobar.ensemble(3, [{}], loss, 0.01)
     with pytest.raises(isobar.InputError, match="weight"):
         isobar.ensemble(thrown, [{"weight": 1.0}], loss, 0.01)

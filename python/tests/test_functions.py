@@ -18,6 +18,12 @@ inertia = [[2e-3, 0, 0], [0, 3e-3, 0], [0, 0, 1e-3]]
 name = "socket"
 type = "ball"
 """
+POST = {
+    "materials": {"wood": {"hydroelastic_modulus": 1e7}},
+    "bodies": [
+        {"name": "post", "fixed": True, "geometries": [{"shape": {"half_space": {}}, "material": "wood", "rigid": True}]}
+    ],
+}
 
 
 @pytest.fixture(scope="module")
@@ -124,5 +130,35 @@ def test_states_in_arrays_by_name(thrown):
     states = named(thrown, motion.values)
     assert np.array_equal(states["ball.pz_m"], motion["ball.pz_m"])
     assert np.array_equal(states["ball"].position, motion["ball"].position)
-    with pytest.raises(isobar.InputError, match="cube"):
-        states["cube.pz_m"]
+    assert repr(states).startswith("Named(array(")
+    for wrong in ("cube.pz_m", ["ball"]):
+        with pytest.raises(isobar.InputError, match="name: found"):
+            states[wrong]
+
+
+@pytest.mark.parametrize("name", ["jax", "torch"])
+def test_states_of_other_scenes_are_refused(thrown, name):
+    library = pytest.importorskip(name)
+    if name == "jax":
+        library.config.update("jax_enable_x64", True)
+    step, other = getattr(isobar, name).step, isobar.Scene.parse(THROWN.replace('"ball"', '"bead"'))
+    for message, ask in (
+        ("state: found a state with the columns bead.px_m", lambda: step(thrown, other.initial_state)),
+        ("parameters: found list", lambda: step(thrown, thrown.initial_state, parameters=["ball.mass"])),
+        ("parameters: found 1; it must be a name", lambda: step(thrown, thrown.initial_state, parameters={1: 0.1})),
+    ):
+        with pytest.raises(isobar.InputError, match=message):
+            ask()
+
+
+def test_quaternions_without_a_direction_are_refused(thrown):
+    vector = thrown.initial_state.vector
+    vector[quaternions(thrown)[0]] = 0
+    of = function(thrown, {})
+    with pytest.raises(isobar.InputError, match="quaternion of `ball` has length 0"):
+        of.value(vector, None, np.zeros(0), np.zeros(()))
+
+
+def test_what_has_no_state():
+    of = function(isobar.Scene.parse(POST), {}, until=0.002)
+    assert of.value(np.zeros(0), None, np.zeros(0)).shape == (3, 0)

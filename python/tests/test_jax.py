@@ -111,6 +111,52 @@ def test_where_xla_does_not_call_steps(thrown, start, monkeypatch):
         assert np.asarray(ours) == pytest.approx(np.asarray(theirs), rel=1e-12, abs=1e-14)
 
 
+def test_xla_is_refused_other_arrays(thrown, start):
+    # A number of its own, so that no other program is the same.
+    of = np.int64(isobar._isobar.Function(thrown._core, []).number)
+    isobar.jax._targets()
+    state, none, n = jnp.asarray(start), jnp.zeros(0), start.size
+    good = [state, none, none, jnp.zeros(())]
+
+    def call(arguments, *shapes, dtype=jnp.float64, **attributes):
+        results = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+        return jax.block_until_ready(jax.ffi.ffi_call("isobar_step", results)(*arguments, **attributes))
+
+    (after,) = call(good, (n,), of=of)
+    assert np.array_equal(after, isobar.jax.step(thrown, start))
+    wrong_arrays = "not those of a step of this scene"
+    for message, ask in (
+        ("type 11; it must be of float64", lambda: call([state.astype(jnp.float32), *good[1:]], (n,), of=of)),
+        ("type 11; it must be of float64", lambda: call(good, (n,), dtype=jnp.float32, of=of)),
+        (wrong_arrays, lambda: call([state[:4], *good[1:]], (n,), of=of)),
+        (wrong_arrays, lambda: call(good[:2], (n,), of=of)),
+        (wrong_arrays, lambda: call([], (n,), of=of)),
+        (wrong_arrays, lambda: call(good, (n - 1,), of=of)),
+        (wrong_arrays, lambda: call(good, (n,), (n, n), of=of)),
+        ("other attributes", lambda: call(good, (n,))),
+        ("other attributes", lambda: call(good, (n,), of=np.int32(of))),
+        ("other attributes", lambda: call(good, (n,), of=of, more=of)),
+        ("another process", lambda: call(good, (n,), of=np.int64(-1))),
+        ("another process", lambda: call(good, (n,), of=of + 1000)),
+    ):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=message):
+            jax.clear_caches()
+            ask()
+
+
+def test_functions_that_xla_does_not_call_have_no_number(thrown):
+    first, _, second = (isobar._isobar.Function(thrown._core, []) for _ in range(3))
+    assert first.number + 1 == second.number and first.number + 1 == second.number
+
+
+def test_what_is_written_to_a_state_later_does_not_count(thrown):
+    state = thrown.initial_state
+    after, by = jax.vjp(lambda f: isobar.jax.step(thrown, state, parameters={FRICTION: f}), 0.4)
+    before = by(jnp.ones_like(after))
+    state.vector[7] += 1
+    assert by(jnp.ones_like(after)) == before
+
+
 def test_a_policy_learns_through_contact():
     example = runpy.run_path(str(ROOT / "python/examples/push_policy.py"))
     weights, losses = example["train"](24, batch=8)

@@ -80,6 +80,16 @@ def test_batches(thrown, start):
             assert found[i].numpy() == pytest.approx(one.numpy(), rel=1e-13)
 
 
+def test_what_is_written_to_a_state_later_does_not_count(thrown):
+    state, friction = thrown.initial_state, leaf(0.4)
+    after = isobar.torch.step(thrown, state, parameters={FRICTION: friction}).sum()
+    (before,) = torch.autograd.grad(after, friction, retain_graph=True)
+    state.vector[7] += 1
+    assert torch.autograd.grad(after, friction) == (before,)
+    # Nor does it matter that a motion cannot be written to.
+    isobar.torch.step(thrown, thrown.rollout(until=0.002).values[1])
+
+
 def test_second_derivatives_are_refused(thrown, start):
     state = leaf(start)
     (first,) = torch.autograd.grad(isobar.torch.step(thrown, state).sum(), state, create_graph=True)
@@ -94,6 +104,8 @@ def test_losses(thrown):
     found, expected = motion.gradient(own), motion.gradient(plain)
     assert found.value == pytest.approx(expected.value, rel=1e-14)
     assert found.by_state == pytest.approx(expected.by_state, rel=1e-7, abs=1e-9)
+    constant = motion.gradient(isobar.torch.loss(lambda final: 2.0))
+    assert constant.value == 2.0 and not constant.by_state.any()
 
 
 @pytest.mark.parametrize(

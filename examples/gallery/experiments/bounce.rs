@@ -47,8 +47,8 @@ pub struct Impact {
     pub contact: f64,
 }
 
-/// A smooth ball that falls at [`SPEED`] on a floor that leans by an angle: the integral of the pressure over its patch, a disc, by the
-/// depth, on one coordinate off the floor, one along it, and an angle.
+/// A smooth ball that falls at [`SPEED`] on a floor that leans by an angle: the integral of the pressure over its patch, a disc,
+/// by the depth, on one coordinate off the floor, one along it, and an angle.
 pub fn smooth(angle: f64, dissipation: f64, friction: f64) -> Impact {
     let (sin, cos) = angle.sin_cos();
     // Depth, its rate, speed along the floor, speed of the rim.
@@ -187,7 +187,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         figures.push(Figure { suffix: "_film", caption, picture });
         let title = "Largest pressure";
         let plot = Plot { title, x: "time, ms", y: "kPa", logarithmic: [false; 2], curves };
-        let caption = "The pressure in the middle of the patch".into();
+        let caption = "The largest pressure over the patch".into();
         figures.push(Figure { suffix: "_pressure", caption, picture: Picture::Plots(vec![plot]) });
     }
     Ok(Page {

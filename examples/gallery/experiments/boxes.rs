@@ -18,6 +18,8 @@ const MASS: f64 = 0.5;
 const HEIGHT: f64 = 0.1;
 const REACH: f64 = 0.093;
 const G: f64 = 9.81;
+/// A speed below which they rest, m/s.
+const AT_REST: f64 = 1e-3;
 const KINDS: [&str; 7] = ["lagged", "similar", "tamsi", "sap", "ncp", "lcp", "lagged, rigid"];
 
 /// What becomes of the boxes.
@@ -61,10 +63,11 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     );
     let kinds = COMPLIANT.iter().chain(&RIGID).filter(|kind| KINDS.contains(&kind.name));
     let kept = |kind: &&Kind| run == Run::Full || ["lagged", "lagged, rigid"].contains(&kind.name);
-    let mut standing = 0;
+    let (mut tried, mut standing) = (0, 0);
     for kind in kinds.filter(kept) {
         let (name, outcome) = (kind.name, outcome(kind)?);
-        standing += usize::from(outcome.highest > (BOXES as f64 - 1.0) * HEIGHT);
+        tried += 1;
+        standing += usize::from(outcome.speed < AT_REST && outcome.highest > (BOXES as f64 - 1.0) * HEIGHT);
         rows.push(row(format!("`{name}`: speed at the end, mm/s"), "0: at rest", 1e3 * outcome.speed, 0.05));
         if !kind.rigid {
             rows.push(row(
@@ -104,7 +107,9 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         name: "boxes",
         title: "Four boxes are dropped on each other",
         source: "Elandt §VIII-B",
-        result: format!("Four boxes that fall askew on each other come to rest by all of {} kinds of steps, as a stack by {standing} of them.", rows.iter().filter(|row| row.expected.contains("rest")).count()),
+        result: format!(
+            "Four boxes that fall askew on each other come to rest as a stack by {standing} of {tried} kinds of steps."
+        ),
         figures,
         rows,
         why: "The paper shows boxes in contact and tells no numbers. Soft boxes rock longer than rigid ones, which lose their energy as they meet. The \

@@ -79,7 +79,8 @@ fn scene(coarser: f64) -> Result<Scene, Failure> {
     Ok(Scene::parse(&text, PATH)?)
 }
 
-/// The scene with a JACO arm, where its model is at hand beside the repository. Its bubbles are in the place of the discs of `examples/pancake`.
+/// The scene with a JACO arm, where its model is at hand beside the repository. Its bubbles are in the place of the discs of
+/// `examples/pancake`.
 fn jaco() -> Result<Option<Scene>, Failure> {
     if !Path::new(MODEL).exists() {
         eprintln!("flip: {MODEL} is not there, so the row of the JACO arm is left out");

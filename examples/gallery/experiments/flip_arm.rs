@@ -17,11 +17,11 @@ const CLOSING: f64 = 0.04;
 const GRASPED: f64 = 25.0;
 /// With what the arm presses on the stove once it has found it, N.
 const PRESSES: f64 = 0.5;
-
 /// Of differences, rad.
 const STEP: f64 = 1e-6;
 
-/// Where the spatula is to be: the end of the blade on the handle's axis (m), how far it points down, and how far it is turned about the handle (degrees).
+/// Where the spatula is to be: the end of the blade on the handle's axis (m), how far it points down, and how far it is turned
+/// about the handle (degrees).
 #[derive(Clone, Copy)]
 pub struct Pose {
     pub tip: [f64; 3],

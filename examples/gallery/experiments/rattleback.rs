@@ -256,7 +256,12 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             let lagged = Integrator::velocity_level(ContactModel::Lagged);
             let spins = spins(&on_a_plane(STIFFNESSES[1], (lagged, time_step), UNTIL)?.1);
             let last = spins[spins.len() - 1].1;
-            rows.push(row(format!("the second patch by `lagged`, steps of {name}"), "as `rk4`", last, 0.05));
+            rows.push(row(
+                format!("the second patch by `lagged`, steps of {name}: spin after {UNTIL} s, rad/s"),
+                "as `rk4`",
+                last,
+                0.05,
+            ));
             more += &format!(
                 "| {:.0e}, `lagged`, steps of {name} | – | {} |\n",
                 STIFFNESSES[1],

@@ -11,6 +11,8 @@ use std::{ptr, slice};
 const VERSION: [c_int; 2] = [0, 1];
 /// Of an extension that asks for the version.
 const METADATA: c_int = 1;
+/// Of an argument or result, of which there is one kind.
+const BUFFER: c_int = 1;
 /// Of a buffer or number, by its type.
 const FLOAT64: c_int = 12;
 const INTEGER64: c_int = 5;
@@ -133,7 +135,7 @@ pub fn address<F: Function>() -> usize {
 /// XLA calls it, with a frame as its interface says.
 unsafe extern "C" fn handler<F: Function>(frame: *mut Frame) -> *mut c_void {
     // SAFETY: the frame and what it points to live as long as the call, and belong to it alone.
-    let frame = unsafe { &mut *frame };
+    let frame = unsafe { &*frame };
     // SAFETY: extensions are null or live as long.
     let asked = unsafe { frame.extension.as_ref() }.is_some_and(|extension| extension.kind == METADATA);
     if asked {
@@ -175,55 +177,44 @@ unsafe fn called<F: Function>(frame: &Frame) -> Result<(), String> {
             return Err("isobar: the call has other attributes than one integer of 64 bits".to_owned());
         }
         let of = *(**attributes.values).value;
-        let arguments: Vec<&[f64]> = list(arguments)
-            .iter()
-            .map(|&buffer| Ok(slice::from_raw_parts(data(buffer)?, length(buffer))))
-            .collect::<Result<_, String>>()?;
+        let arguments = all(arguments)?.into_iter().map(|(data, length)| slice::from_raw_parts(data, length));
         // The results of a call do not overlap each other or its arguments, unless it is told that they may.
-        let mut results: Vec<&mut [f64]> = list(results)
-            .iter()
-            .map(|&buffer| Ok(slice::from_raw_parts_mut(data(buffer)?, length(buffer))))
-            .collect::<Result<_, String>>()?;
-        F::call(of, &arguments, &mut results)
+        let results = all(results)?.into_iter().map(|(data, length)| slice::from_raw_parts_mut(data, length));
+        F::call(of, &arguments.collect::<Vec<_>>(), &mut results.collect::<Vec<_>>())
     }
 }
 
-/// The buffers of a list.
+/// Of all buffers of a list the numbers, and how many they are.
 ///
 /// # Safety
 /// As for [`handler`].
-unsafe fn list(buffers: &Buffers) -> &[*const Buffer] {
-    match usize::try_from(buffers.count) {
-        // SAFETY: there are as many as it says.
-        Ok(count) if count > 0 => unsafe { slice::from_raw_parts(buffers.buffers, count) },
-        _ => &[],
-    }
+unsafe fn all(list: &Buffers) -> Result<Vec<(*mut f64, usize)>, String> {
+    let count = usize::try_from(list.count).unwrap_or(0);
+    // SAFETY: there are as many as it says, of the kinds that it says.
+    let one = |i: usize| match unsafe { *list.kinds.add(i) } {
+        BUFFER => unsafe { numbers(&**list.buffers.add(i)) },
+        other => Err(format!("isobar: found one of XLA's kind {other}; it must be an array")),
+    };
+    (0..count).map(one).collect()
 }
 
-/// The numbers of a buffer.
+/// The numbers of a buffer, and how many they are.
 ///
 /// # Safety
 /// As for [`handler`].
-unsafe fn data(buffer: *const Buffer) -> Result<*mut f64, String> {
-    // SAFETY: it lives as long as the call.
-    let Buffer { kind, data, .. } = unsafe { &*buffer };
-    match *kind {
-        // What has no numbers may be null.
-        FLOAT64 if data.is_null() => Ok(ptr::dangling_mut()),
-        FLOAT64 => Ok(*data),
-        other => Err(format!("isobar: found an array of XLA's type {other}; it must be of float64")),
+unsafe fn numbers(buffer: &Buffer) -> Result<(*mut f64, usize), String> {
+    let &Buffer { kind, data, rank, lengths, .. } = buffer;
+    if kind != FLOAT64 {
+        return Err(format!("isobar: found an array of XLA's type {kind}; it must be of float64"));
     }
-}
-
-/// How many numbers a buffer has.
-///
-/// # Safety
-/// As for [`handler`].
-unsafe fn length(buffer: *const Buffer) -> usize {
     // SAFETY: it has as many lengths as it says.
-    unsafe {
-        let Buffer { rank, lengths, .. } = &*buffer;
-        let rank = usize::try_from(*rank).unwrap_or(0);
-        (0..rank).map(|axis| usize::try_from(*lengths.add(axis)).unwrap_or(0)).product()
+    let length = |axis: usize| usize::try_from(unsafe { *lengths.add(axis) }).unwrap_or(0);
+    match (0..usize::try_from(rank).unwrap_or(0)).map(length).product() {
+        // What has no numbers may be anywhere.
+        0 => Ok((ptr::dangling_mut(), 0)),
+        _ if data.is_null() || !data.is_aligned() => {
+            Err("isobar: found an array that is not in memory, or not aligned there".to_owned())
+        }
+        count => Ok((data, count)),
     }
 }
