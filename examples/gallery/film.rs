@@ -60,14 +60,17 @@ impl Look<'_> {
         let places = vertices.iter().map(|v| self.onto(&(pose.translation + pose.rotation * v)));
         let corners: Vec<[f64; 2]> = hull(places.collect()).iter().map(|p| self.view.place(p)).collect();
         let mut points = String::new();
-        let mut last = corners[corners.len() - 1];
+        // The last corner that is drawn, and the first one after it: those that are close to the line to the next are not seen.
+        let (mut last, mut first) = (corners[corners.len() - 1], 0);
         for (k, &[x, y]) in corners.iter().enumerate() {
-            // A corner that is so close to the line from the last one to the next is not seen.
             let next = corners[(k + 1) % corners.len()];
             let along = Vector2::new(next[0] - last[0], next[1] - last[1]);
-            if along.perp(&Vector2::new(x - last[0], y - last[1])).abs() > FINE * along.norm() {
+            let is_far = |c: &[f64; 2]| {
+                along.perp(&Vector2::new(c[0] - last[0], c[1] - last[1])).abs() > FINE * along.norm()
+            };
+            if corners[first..=k].iter().any(is_far) {
                 let _ = write!(points, "{x:.1},{y:.1} ");
-                last = [x, y];
+                (last, first) = ([x, y], k + 1);
             }
         }
         points

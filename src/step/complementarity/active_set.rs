@@ -185,7 +185,7 @@ pub(super) fn rounded(
 fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -> Option<HeldSolution> {
     let mut factors = Vec::new();
     let mut last = f64::INFINITY;
-    // Small changes that do not get smaller are those of rounding, or they lead away from the solution: where a circle begins to tip its lowest
+    // Small changes that grow are those of rounding, or they lead away from the solution: where a circle begins to tip its lowest
     // point goes far around with small velocities. Newton's method leads to it in both cases.
     let mut is_rounded = false;
     for iteration in 1..=LINEAR_STEPS {
@@ -213,7 +213,7 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
         }
         at = At::new(data, after);
         factors = by;
-        is_rounded = iteration > 1 && change <= ROUNDING && change >= 0.5 * last;
+        is_rounded = iteration > 1 && change <= ROUNDING && change >= last;
         let is_slow = iteration > 2 && (change.is_nan() || change >= 0.5 * last);
         if is_rounded || is_slow {
             break;
@@ -222,13 +222,8 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
     }
     let mut z = variables(data, &at.velocities, &factors);
     let held = Held::Cones(modes.clone());
-    let mut newton = |tolerance: f64, iterations: usize| {
-        solve_mixed(&HeldEquations { data, held: &held }, &mut z, &NewtonLimits { tolerance, iterations })
-    };
-    if is_rounded && newton(RESIDUAL, 0).converged {
-        return Some(held_at(data, modes, at, factors, LINEAR_STEPS));
-    }
-    let outcome = newton(RESIDUAL, 30);
+    let limits = NewtonLimits { tolerance: RESIDUAL, iterations: 30 };
+    let outcome = solve_mixed(&HeldEquations { data, held: &held }, &mut z, &limits);
     if !outcome.converged {
         return is_rounded.then(|| held_at(data, modes, at, factors, LINEAR_STEPS));
     }
