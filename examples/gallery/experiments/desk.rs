@@ -86,8 +86,8 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         figures,
         rows,
         why: "The paper's figure has curves without numbers; that `ecp` agrees with planar sliding (its [13]) and with a contact point a foot \
-              (its [8]) within 1.1 × 10⁻¹⁴ is tested ([rigid contact](../rigid_contact.md#what-comes-out)). `lcp` and `ncp` have friction of \
-              a cone with four sides at each foot instead of one ellipsoid for all: they brake less along diagonals, and turn otherwise."
+              (its [8]) within 1.1 × 10⁻¹⁴ is tested ([rigid contact](../rigid_contact.md#what-comes-out)). `lcp` and `ncp` have friction \
+              at each foot instead of one ellipsoid for all: the desk turns otherwise."
             .into(),
         more: table,
     })
