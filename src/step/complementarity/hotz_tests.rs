@@ -1,4 +1,4 @@
-//! The methods of Hotz et al. (1999), each by itself as the paper has it, beside the solution of steps: a bolt that slides into
+//! The methods of Hotz et al. (1999), each by itself as the paper has it, beside the solution of steps with its polyhedral cones: a bolt that slides into
 //! its hole, and comes to rest on the bottom.
 
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use super::accuracy::difference;
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, scaled_velocities};
 use super::linear::{LinearSolver, variables};
+use super::methods::{Effort, solve_paper};
 use super::search::solve_step;
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::RigidSurface;
@@ -120,14 +121,17 @@ fn compare(friction: f64, steps: usize) -> Compared {
         let bilateral = solve(ComplementarityMethod::Bilateral);
         let solved = solve(ComplementarityMethod::Lcp);
         let data = &solved.data;
-        let velocities = scaled_velocities(data, &solved.solution.variables);
+        linear.start(data);
+        let lcp = ComplementarityMethod::Lcp;
+        let solution = solve_paper(lcp, data, &mut linear, Effort::All, None).expect("a solution");
+        let velocities = scaled_velocities(data, &solution.variables);
         if !contacts.is_empty() {
             compared.states += 1;
             let of_bilateral = scaled_velocities(&bilateral.data, &bilateral.solution.variables);
             if difference(data, &velocities, &of_bilateral) > 1e-8 {
                 // It does not see what only others close.
                 let gaps = data.kinematics(&data.free_velocities()).gaps;
-                let mut carrying = solved.solution.carrying.iter().filter(|(_, p)| *p > 0.0);
+                let mut carrying = solution.carrying.iter().filter(|(_, p)| *p > 0.0);
                 assert!(carrying.any(|&(k, _)| gaps[k].distance > 0.0), "step {step}");
                 compared.unseen += 1;
             }

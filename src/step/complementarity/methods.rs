@@ -51,14 +51,29 @@ pub(super) fn solve(
     effort: Effort,
     nearby: Option<&Nearby>,
 ) -> Result<Solution, Failure> {
-    let all = || (0..data.contacts.len()).collect::<Vec<_>>();
-    let solution = match method {
+    let solution = solve_paper(method, data, linear, effort, nearby)?;
+    if method == ComplementarityMethod::Bilateral {
+        return Ok(solution);
+    }
+    let all: Vec<usize> = (0..data.contacts.len()).collect();
+    Ok(rounded(data, &all, &solution, linear).unwrap_or(solution))
+}
+
+/// The same as the papers pose it, with polyhedral cones.
+pub(super) fn solve_paper(
+    method: ComplementarityMethod,
+    data: &StepData,
+    linear: &mut LinearSolver,
+    effort: Effort,
+    nearby: Option<&Nearby>,
+) -> Result<Solution, Failure> {
+    let all = || (0..data.contacts.len()).collect();
+    match method {
         ComplementarityMethod::Ecp => equivalent_point(data, linear, effort, nearby),
         ComplementarityMethod::Lcp => linear_problems(data, all(), linear, effort, nearby),
         ComplementarityMethod::Ncp => nonlinear_problem(data, all(), linear, effort, nearby),
-        ComplementarityMethod::Bilateral => return bilateral(data, linear, effort, nearby),
-    }?;
-    Ok(rounded(data, &all(), &solution, linear).unwrap_or(solution))
+        ComplementarityMethod::Bilateral => bilateral(data, linear, effort, nearby),
+    }
 }
 
 /// Hotz §2.2: a fixed point of linear problems. What contacts do without one another is tried first; where it does not hold
