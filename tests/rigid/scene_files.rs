@@ -1,9 +1,13 @@
 //! Rigid contact in scene files.
 
 use isobar::Scene;
-use isobar::step::ComplementarityMethod;
+use isobar::multibody::{DifferentiatedModel, ForceDependence, NoForces};
+use isobar::step::{
+    ComplementarityMethod, DerivativeWorkspace, Integrator, StepProblem, StepWorkspace, Tape,
+};
 
 use crate::folder::Folder;
+use crate::gradients::Case;
 use crate::scenes;
 
 const SCENE: &str = r#"
@@ -240,4 +244,99 @@ fn loads_are_read_from_files_and_what_is_wrong_with_them_is_said() {
 
 fn load_scene(folder: &Folder, load: &str) -> Result<Scene, String> {
     self::load(folder, &format!("{SCENE}[[loads]]\nbody = \"block\"\n{load}\n"))
+}
+
+/// A chip of 2 g that spins between a capsule and the floor: from the 84th step on some have no solution as a whole.
+const DIVIDED: &str = r#"
+[materials.m]
+dynamic_friction = 0.972883343254188
+static_friction = 0.972883343254188
+[solver]
+kind = "ncp"
+time_step = 0.0026989295816312116
+[[bodies]]
+name = "floor"
+fixed = true
+[[bodies.geometries]]
+shape = { half_space = {} }
+material = "m"
+rigid = true
+[[bodies]]
+name = "b0"
+translation = [-0.0023743987073415584, -0.0025989309680350724, 0.1813167398825615]
+quaternion_wxyz = [0.9790973021385597, 0.07060675008167139, -0.16717006064885973, -0.09185494331038901]
+linear_velocity = [-0.15612314928991983, -0.16078508579827286, -0.08016685514845333]
+angular_velocity = [-0.8419279386020129, -0.43735572125895644, -1.577277176234231]
+density = 339.66864330285665
+[[bodies.geometries]]
+shape = { capsule = { radius = 0.08403262439334869, length = 0.1616624029172139 } }
+material = "m"
+rigid = true
+[[bodies]]
+name = "b1"
+translation = [-0.0030305393315507812, 0.009247111114601216, 0.3716359964676849]
+quaternion_wxyz = [-0.29981699300296555, 0.6368798424662125, -0.27251484910860363, 0.6559188166093322]
+linear_velocity = [0.006517732920512266, -0.04626809531739284, -0.29564302958085514]
+angular_velocity = [-0.6871959991902684, -0.2612666386024056, 0.659682014750752]
+density = 4220.177702602643
+[[bodies.geometries]]
+shape = { box = { size = [0.011977124682987698, 0.005848775588398979, 0.007614437653882473] } }
+material = "m"
+rigid = true
+"#;
+
+#[test]
+fn a_step_that_has_no_solution_is_divided_and_differentiated() {
+    let folder = Folder::new("rigid-divided");
+    let scene = load(&folder, DIVIDED).expect("a scene");
+    let model = &scene.model;
+    let integrator = Integrator::Complementarity(ComplementarityMethod::Ncp);
+    let case = Case {
+        model,
+        integrator,
+        time_step: scene.time_step,
+        applied: &NoForces,
+        control: &[],
+        parameters: &[],
+    };
+    let mut workspace = StepWorkspace::default();
+    let mut state = scene.state.clone();
+    for _ in 0..100 {
+        let after = case.step(&state, &mut workspace).expect("a step");
+        if workspace.substeps().is_some() {
+            break;
+        }
+        state = after;
+    }
+    let parts = workspace.substeps().expect("a divided step").substeps.clone();
+    assert!(parts.len() > 1, "{parts:?}");
+    let length: f64 = parts.iter().map(|part| part.length).sum();
+    assert!((length - scene.time_step).abs() < 1e-12 * length, "{length}");
+    assert!(!workspace.rigid_contacts().is_empty());
+    let differentiated =
+        DifferentiatedModel::new(model, &[], ForceDependence::default(), 0).expect("a model");
+    let problem = StepProblem::new(model, &state, scene.time_step);
+    let mut tape = Tape::default();
+    let after = integrator.step_taped(&problem, &differentiated, &mut workspace, &mut tape).expect("a step");
+    let jacobian =
+        tape.jacobian(&differentiated, &NoForces, &mut DerivativeWorkspace::default()).expect("a derivative");
+    // With the parts held, as in steps of controlled error: which they are jumps.
+    // The velocities of both bodies along the normal of the floor.
+    for column in [11, 23] {
+        let at = |d: f64| {
+            let mut tangent = vec![0.0; state.tangent_dimension()];
+            tangent[column] = d;
+            let mut there = state.moved(&tangent);
+            for part in &parts {
+                let step = StepProblem::new(model, &there, part.length);
+                there = integrator.step(&step, &mut StepWorkspace::default()).expect("a step");
+            }
+            after.difference(&there)
+        };
+        let d = 1e-7;
+        for ((high, low), by) in at(d).iter().zip(at(-d)).zip(jacobian.by_state.column(column).iter()) {
+            let slope = (high - low) / (2.0 * d);
+            assert!((slope - by).abs() < 1e-5 * (1.0 + by.abs()), "column {column}: {slope}, not {by}");
+        }
+    }
 }
