@@ -1,7 +1,7 @@
 //! What to expect of a scene before it is simulated, and what to change in it.
 //!
-//! Each two bodies that can touch are pressed together with the weight of the lighter one, with their own
-//! meshes and fields. What comes of it (penetration, patch, stiffness, how long an impact lasts) is held
+//! Each two bodies that can touch are pressed together, with the weight of the lighter one or as they are in a motion,
+//! with their own meshes and fields. What comes of it (penetration, patch, stiffness, how long an impact lasts) is held
 //! against time step, meshes and materials.
 
 mod pressing;
@@ -9,11 +9,12 @@ mod remarks;
 
 use serde::Serialize;
 
-pub use pressing::Pressed;
+pub use pressing::{Pressed, Pressing};
 
-use crate::multibody::{BodyFrame, GeometryPair, Model, State};
+use crate::multibody::{BodyFrame, GeometryPair, Model, PairWorkspace, State};
 use crate::rollout::SimulationSettings;
-use pressing::press;
+use crate::spatial::SpatialVelocity;
+use pressing::{mass, press};
 use remarks::{Subject, remarks};
 
 /// Gravity where a scene has none, m/s².
@@ -47,22 +48,79 @@ pub struct PairAdvice {
     pub remarks: Vec<String>,
 }
 
+/// The frames of the bodies in a state in which they do not move.
+fn frames_at_rest(model: &Model, state: &State, frames: &mut Vec<BodyFrame>) {
+    model.body_frames(state, frames);
+    frames.iter_mut().for_each(|frame| frame.velocity = SpatialVelocity::zero());
+}
+
+/// The pairs of geometries with a pressure between them, those of two bodies together.
+fn pressed_pairs(model: &Model) -> Vec<Vec<GeometryPair>> {
+    let compliant: Vec<_> = model.pairs().iter().copied().filter(|pair| !model.is_rigid_pair(pair)).collect();
+    compliant.chunk_by(|p, q| p.bodies == q.bodies).map(<[_]>::to_vec).collect()
+}
+
 /// Presses the bodies of a model together two by two, from where they are in a state.
-///
-/// `load` is the force in N; without it that is the weight of the lighter of two bodies (of a link: its
-/// own, without what it carries), or 1 N where neither has a mass.
 ///
 /// # Panics
 /// When the state does not belong to the model.
-pub fn advise(model: &Model, state: &State, settings: &SimulationSettings, load: Option<f64>) -> Advice {
-    let mut frames: Vec<BodyFrame> = Vec::new();
-    model.body_frames(state, &mut frames);
-    for frame in &mut frames {
-        frame.velocity = crate::spatial::SpatialVelocity::zero();
+pub fn advise(model: &Model, state: &State, settings: &SimulationSettings, how: &Pressing) -> Advice {
+    let mut frames = Vec::new();
+    frames_at_rest(model, state, &mut frames);
+    let advice = |pairs: Vec<GeometryPair>| pair_advice(model, &frames, &pairs, settings, how);
+    Advice { pairs: pressed_pairs(model).into_iter().map(advice).collect() }
+}
+
+/// Where two bodies press each other hardest on a motion that is looked at.
+#[derive(Clone, Debug)]
+struct Hardest {
+    pairs: Vec<GeometryPair>,
+    force: f64,
+    frames: Vec<BodyFrame>,
+}
+
+/// Presses bodies together two by two as they are in a motion: where the pressure's force between them is largest, along
+/// it and with as much of it.
+#[derive(Debug)]
+pub struct MotionAdvice<'m> {
+    model: &'m Model,
+    hardest: Vec<Hardest>,
+    frames: Vec<BodyFrame>,
+    workspace: PairWorkspace,
+}
+
+impl<'m> MotionAdvice<'m> {
+    /// Before a motion of this model.
+    pub fn new(model: &'m Model) -> Self {
+        let none = |pairs| Hardest { pairs, force: 0.0, frames: Vec::new() };
+        let hardest = pressed_pairs(model).into_iter().map(none).collect();
+        Self { model, hardest, frames: Vec::new(), workspace: PairWorkspace::default() }
     }
-    let compliant: Vec<_> = model.pairs().iter().copied().filter(|pair| !model.is_rigid_pair(pair)).collect();
-    let groups = compliant.chunk_by(|p, q| p.bodies == q.bodies);
-    Advice { pairs: groups.map(|pairs| pair_advice(model, &frames, pairs, settings, load)).collect() }
+
+    /// Looks at a state of the motion.
+    ///
+    /// # Panics
+    /// When it does not belong to the model.
+    pub fn observe(&mut self, state: &State) {
+        frames_at_rest(self.model, state, &mut self.frames);
+        for hardest in &mut self.hardest {
+            let contact = self.model.body_pair_contact(&self.frames, &hardest.pairs, &mut self.workspace);
+            let force = contact.wrench_on_a.translational.norm();
+            if force > hardest.force {
+                hardest.force = force;
+                hardest.frames.clone_from(&self.frames);
+            }
+        }
+    }
+
+    /// What to expect of the bodies that touched. `load` is another force than theirs, N.
+    pub fn advice(&self, settings: &SimulationSettings, load: Option<f64>) -> Advice {
+        let of_pair = |hardest: &Hardest| {
+            let how = Pressing { load: load.or(Some(hardest.force)), ..Default::default() };
+            pair_advice(self.model, &hardest.frames, &hardest.pairs, settings, &how)
+        };
+        Advice { pairs: self.hardest.iter().filter(|hardest| hardest.force > 0.0).map(of_pair).collect() }
+    }
 }
 
 fn pair_advice(
@@ -70,22 +128,21 @@ fn pair_advice(
     frames: &[BodyFrame],
     pairs: &[GeometryPair],
     settings: &SimulationSettings,
-    load: Option<f64>,
+    how: &Pressing,
 ) -> PairAdvice {
     let bodies = [pairs[0].bodies.a, pairs[0].bodies.b];
-    let masses = bodies.map(|body| model.body_mass(body).map_or(f64::INFINITY, |mass| mass.mass));
+    let masses = bodies.map(|body| mass(model, body));
     let lighter = masses[0].min(masses[1]);
     let gravity = if model.gravity().norm() > 0.0 { model.gravity().norm() } else { GRAVITY };
     // Links without a mass of their own weigh nothing that could be told.
     let weight = if lighter.is_finite() { lighter * gravity } else { LOAD_WITHOUT_MASS };
-    let load = load.unwrap_or(weight);
-    // A fixed body is infinitely heavy.
+    let load = how.load.unwrap_or(weight);
     let effective_mass = 1.0 / masses.iter().map(|mass| 1.0 / mass).sum::<f64>();
-    let pressed = press(model, frames, pairs, load);
+    let pressed = press(model, frames, pairs, load, how);
     let time = |pressed: &Pressed| std::f64::consts::PI * (effective_mass / pressed.stiffness).sqrt();
     // None where the force falls with the penetration, or nothing has a mass.
     let contact_time = pressed.as_ref().ok().map(time).filter(|time| time.is_finite());
-    let subject = Subject { model, frames, pairs, settings, load, effective_mass };
+    let subject = Subject { model, frames, pairs, settings, load, how, effective_mass };
     let remarks = remarks(&subject, &pressed);
     let [a, b] = bodies.map(|body| model.bodies()[body].name.clone());
     PairAdvice { a, b, load, pressed: pressed.ok(), contact_time, remarks }

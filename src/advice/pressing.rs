@@ -6,6 +6,20 @@ use serde::Serialize;
 use crate::contact::{ContactGeometry, Workspace, for_each_contact_polygon};
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, with_pair};
 
+/// How the bodies of a scene are pressed together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pressing {
+    /// The force, N; without it the weight of the lighter of two bodies (of a link: its own, without what it
+    /// carries), or 1 N where neither has a mass.
+    pub load: Option<f64>,
+    /// The way of the lighter of two bodies towards the other in W, of any length but 0; without it they are moved
+    /// apart where they overlap, and otherwise along the normal of a half-space or from centre to centre.
+    pub direction: Option<Vector3<f64>>,
+    /// A point in W: the lighter body is first moved sideways, so that its centre goes through it on its way. Without it
+    /// bodies start where they are.
+    pub place: Option<Vector3<f64>>,
+}
+
 /// Parts of the smaller body's size by which bodies approach each other while none is met.
 const APPROACH: f64 = 0.02;
 /// Forces below this part of the load are rounding: bodies that only touch have some.
@@ -57,8 +71,16 @@ pub(super) struct Press<'m> {
 
 impl<'m> Press<'m> {
     /// Brings two bodies, to be pressed with a load, to where they just touch; `None` if they do not meet.
-    pub fn new(model: &'m Model, frames: &[BodyFrame], pairs: &'m [GeometryPair], load: f64) -> Option<Self> {
+    pub fn new(
+        model: &'m Model,
+        frames: &[BodyFrame],
+        pairs: &'m [GeometryPair],
+        load: f64,
+        how: &Pressing,
+    ) -> Option<Self> {
         let BodyPair { a, b } = pairs[0].bodies;
+        let moves_b = mass(model, b) < mass(model, a);
+        let sign = if moves_b { -1.0 } else { 1.0 };
         let size = thickness(model, &pairs[0]);
         let sizes = [a, b].map(|body| model.bodies()[body].size());
         let largest = sizes.iter().flatten().map(|size| size.norm()).fold(0.0, f64::max);
@@ -74,10 +96,15 @@ impl<'m> Press<'m> {
             workspace: PairWorkspace::default(),
         };
         let force = press.wrench_on_a(0.0);
-        press.direction = match force.norm() > press.least {
-            true => -force / force.norm(),
-            false => towards(model, frames, &pairs[0])?,
+        press.direction = match how.direction {
+            Some(direction) => direction.normalize() * sign,
+            None if force.norm() > press.least => -force / force.norm(),
+            None => towards(model, frames, &pairs[0])?,
         };
+        if let (Some(place), Some(center)) = (how.place, center(model, frames, &pairs[0], moves_b)) {
+            let way = place - center;
+            press.start += (way - press.direction * way.dot(&press.direction)) * sign;
+        }
         let step = APPROACH * size;
         let far = (frames[b].pose.translation - frames[a].pose.translation).norm() + 2.0 * largest;
         if !(step > 0.0 && far.is_finite()) {
@@ -175,30 +202,42 @@ pub(super) fn press(
     frames: &[BodyFrame],
     pairs: &[GeometryPair],
     load: f64,
+    how: &Pressing,
 ) -> Result<Pressed, NotPressed> {
-    Press::new(model, frames, pairs, load).ok_or(NotPressed::Apart)?.pressed(load)
+    Press::new(model, frames, pairs, load, how).ok_or(NotPressed::Apart)?.pressed(load)
 }
 
 /// The way of the first geometry towards the second: along the normal of a half-space, or from centre to
 /// centre; `None` if these are the same.
 fn towards(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> Option<Vector3<f64>> {
-    let BodyPair { a, b } = pair.bodies;
-    let of = |body: usize, index: usize| {
-        let geometry = &model.bodies()[body].geometries[index];
-        let pose = frames[body].pose * geometry.x_bg;
-        let center = match geometry.collider.geometry.as_ref() {
-            ContactGeometry::Compliant(field) => Some(middle(&field.mesh().vertices)),
-            ContactGeometry::Rigid(surface) => Some(middle(&surface.mesh().vertices)),
-            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
-        };
-        (center.map(|center| pose * center), pose.rotation.column(2).into_owned())
+    let up = |body: usize, index: usize| {
+        let pose = frames[body].pose * model.bodies()[body].geometries[index].x_bg;
+        pose.rotation.column(2).into_owned()
     };
-    let way = match (of(a, pair.geometry_a), of(b, pair.geometry_b)) {
-        ((Some(from), _), (Some(to), _)) => to - from,
-        ((None, up), _) => up,
-        (_, (None, up)) => -up,
+    let way = match [false, true].map(|of_b| center(model, frames, pair, of_b)) {
+        [Some(from), Some(to)] => to - from,
+        [None, _] => up(pair.bodies.a, pair.geometry_a),
+        [_, None] => -up(pair.bodies.b, pair.geometry_b),
     };
     (way.norm() > 0.0).then(|| way / way.norm())
+}
+
+/// The centre of the geometry of A, or of B, in W; none of a half-space.
+fn center(model: &Model, frames: &[BodyFrame], pair: &GeometryPair, of_b: bool) -> Option<Vector3<f64>> {
+    let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
+    let (body, index) = if of_b { (bodies.b, geometry_b) } else { (bodies.a, geometry_a) };
+    let geometry = &model.bodies()[body].geometries[index];
+    let center = match geometry.collider.geometry.as_ref() {
+        ContactGeometry::Compliant(field) => middle(&field.mesh().vertices),
+        ContactGeometry::Rigid(surface) => middle(&surface.mesh().vertices),
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
+    };
+    Some(frames[body].pose * geometry.x_bg * center)
+}
+
+/// The mass of a body; a fixed one is infinitely heavy.
+pub(super) fn mass(model: &Model, body: usize) -> f64 {
+    model.body_mass(body).map_or(f64::INFINITY, |mass| mass.mass)
 }
 
 /// The middle of the box around points.

@@ -1,6 +1,6 @@
 //! What should be changed in a scene, with its number, and what to write instead.
 
-use super::pressing::{NotPressed, Press, Pressed, thickness};
+use super::pressing::{NotPressed, Press, Pressed, Pressing, thickness};
 use crate::contact::{ContactGeometry, ContactModel, FaceFilter};
 use crate::field::zero_gradient_tetrahedra;
 use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, NamedMaterial};
@@ -43,6 +43,7 @@ pub(super) struct Subject<'m> {
     pub settings: &'m SimulationSettings,
     /// The force between them, N.
     pub load: f64,
+    pub how: &'m Pressing,
     /// The mass that the contact accelerates, kg.
     pub effective_mass: f64,
 }
@@ -82,7 +83,8 @@ fn compliant<'m>(subject: &Subject<'m>) -> Vec<&'m NamedMaterial> {
 /// The moduli with which the bodies carry the load at a depth, as fields to write. The force between two
 /// bodies at given poses follows a common factor of their moduli.
 fn advised_moduli(subject: &Subject, depth: f64) -> Option<String> {
-    let force = Press::new(subject.model, subject.frames, subject.pairs, subject.load)?.force_at(depth);
+    let force =
+        Press::new(subject.model, subject.frames, subject.pairs, subject.load, subject.how)?.force_at(depth);
     let materials = compliant(subject);
     // What gives way without a force does so with any modulus.
     if materials.is_empty() || force <= 1e-6 * subject.load {

@@ -41,7 +41,7 @@ material = "foam"
 
 fn of(scene: &Scene) -> PairAdvice {
     let settings = scene.simulation_settings().unwrap();
-    let mut pairs = advise(&scene.model, &scene.state, &settings, None).pairs;
+    let mut pairs = advise(&scene.model, &scene.state, &settings, &Pressing::default()).pairs;
     assert_eq!(pairs.len(), 1);
     pairs.remove(0)
 }
@@ -229,4 +229,50 @@ fn thin_bodies_and_tetrahedra_without_a_gradient_are_told() {
     let flat = of(&scene(&[(ball, &format!("shape = {{ volume_mesh = {{ {mesh} }} }}"))]));
     let told = flat.remarks.iter().find(|r| r.contains("no pressure gradient")).expect("a remark");
     assert!(told.starts_with("1 of the 9 tetrahedra of `ball`") && told.contains("(11 %)"), "{told}");
+}
+
+#[test]
+fn a_body_is_pressed_along_a_direction_and_at_a_place() {
+    // The ball beside a step of the table: from above it meets the table, from the side the step.
+    let scene = scene(&[
+        ("shape = { half_space = {} }", "shape = { box = { size = [0.2, 0.2, 0.1] } }"),
+        ("[0.3, 0, 0.2]", "[0.3, 0, 0.01]"),
+    ]);
+    let settings = scene.simulation_settings().unwrap();
+    let pressed = |direction: [f64; 3], place: Option<[f64; 3]>| {
+        let how =
+            Pressing { load: Some(1.0), direction: Some(direction.into()), place: place.map(Into::into) };
+        advise(&scene.model, &scene.state, &settings, &how).pairs.remove(0).pressed
+    };
+    // On the middle of a face in any direction: the same, but for the mesh of the ball.
+    let side = pressed([-2.0, 0.0, 0.0], Some([0.0, 0.0, 0.0])).unwrap();
+    let above = pressed([0.0, 0.0, -1.0], Some([0.0, 0.0, 9.0])).unwrap();
+    assert_relative_eq!(side.penetration, above.penetration, max_relative = 0.05);
+    // From where the ball is it passes the table downwards.
+    assert!(pressed([0.0, 0.0, -1.0], None).is_none());
+    // An edge bears the same force less stiffly.
+    let edge = pressed([0.0, 0.0, -1.0], Some([0.1, 0.0, 0.0])).unwrap();
+    assert!(edge.penetration > 1.2 * above.penetration, "{edge:?} {above:?}");
+}
+
+#[test]
+fn a_motion_says_how_hard_bodies_are_pressed() {
+    let scene = scene(&[("[0.3, 0, 0.2]", "[0.3, 0, 0.08]")]);
+    let settings = scene.simulation_settings().unwrap();
+    let mut motion = MotionAdvice::new(&scene.model);
+    let mut lowest = f64::INFINITY;
+    scene
+        .rollout(0.2)
+        .unwrap()
+        .for_each(|step| {
+            motion.observe(step.state);
+            lowest = lowest.min(step.state.bodies[0].position.z);
+        })
+        .unwrap();
+    let advice = motion.advice(&settings, None).pairs.remove(0);
+    // It lands harder than it weighs, and the force that is told is that of the deepest penetration.
+    assert!(advice.load > 2.0 * 0.981);
+    assert_relative_eq!(advice.pressed.unwrap().penetration, 0.05 - lowest, max_relative = 1e-3);
+    // On a motion without contact there is nothing to say.
+    assert!(MotionAdvice::new(&scene.model).advice(&settings, None).pairs.is_empty());
 }

@@ -71,6 +71,23 @@ type Outcome<T> = Result<T, ProblemError>;
 /// For each window of a recording the substeps of each of its steps.
 pub(super) type WindowSubsteps<'a> = &'a [Vec<Vec<Substep>>];
 
+/// Those of one window.
+fn of_window(held: Option<WindowSubsteps<'_>>, window: usize) -> Option<&[Vec<Substep>]> {
+    Some(held?.get(window)?)
+}
+
+impl<'a> Trial<'a, DifferentiatedModel<'_>> {
+    /// The same without derivatives.
+    fn real(&self) -> Trial<'a> {
+        Trial {
+            model: self.model.model(),
+            sensors: self.sensors.clone(),
+            settings: self.settings,
+            applied: self.applied,
+        }
+    }
+}
+
 /// How one sample counts.
 pub(super) struct Sample {
     /// 1/σ of its numbers, three at a time; 0 of those that are not compared.
@@ -144,14 +161,8 @@ impl RecordedMotion {
         }
     }
 
-    /// The steps of a window.
-    fn steps<'s>(
-        &'s self,
-        window: usize,
-        settings: &'s SimulationSettings,
-        held: Option<WindowSubsteps<'s>>,
-    ) -> Steps<'s> {
-        let held = held.and_then(|held| held.get(window)).map(Vec::as_slice);
+    /// The steps of a window, with their substeps where these are held.
+    fn steps<'s>(&'s self, settings: &'s SimulationSettings, held: Option<&'s [Vec<Substep>]>) -> Steps<'s> {
         Steps { settings, commands: &self.commands, held }
     }
 
@@ -188,15 +199,15 @@ impl RecordedMotion {
         starts: &[State],
         held: Option<WindowSubsteps<'_>>,
     ) -> Outcome<Vec<Vec<T>>> {
-        let of_window = |(window, start): (usize, &State)| {
-            let steps = self.steps(window, at.settings, held);
+        let deviations = |(window, start): (usize, &State)| {
+            let steps = self.steps(at.settings, of_window(held, window));
             let moments = self.moments(at, (window, start), steps, &mut Vec::new())?;
             Ok(match &self.compared {
                 Compared::States(states) => states.deviations(window, &moments),
                 Compared::Channels(channels) => channels.deviations(at, &moments, &steps),
             })
         };
-        let windows = in_parallel(starts.iter().enumerate(), of_window).into_iter();
+        let windows = in_parallel(starts.iter().enumerate(), deviations).into_iter();
         Ok(windows.collect::<Outcome<Vec<Vec<Vec<T>>>>>()?.concat())
     }
 
@@ -228,22 +239,22 @@ impl RecordedMotion {
     pub(super) fn substeps(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<Vec<Vec<Vec<Substep>>>> {
         let of_window = |(window, start): (usize, &State)| {
             let mut taken = Vec::new();
-            self.moments(at, (window, start), self.steps(window, at.settings, None), &mut taken)?;
+            self.moments(at, (window, start), self.steps(at.settings, None), &mut taken)?;
             Ok(taken)
         };
         in_parallel(starts.iter().enumerate(), of_window).into_iter().collect()
     }
 
     /// The residuals of one window from a state at its start, with their derivatives; those of the start itself
-    /// first, where it is estimated.
+    /// first, where it is estimated. The substeps of its steps may be held.
     fn system(
         &self,
         at: &Trial<'_, DifferentiatedModel<'_>>,
         (window, start): (usize, &State),
-        held: Option<WindowSubsteps<'_>>,
+        held: Option<&[Vec<Substep>]>,
     ) -> Outcome<WindowSystem> {
         let count = at.model.parameters().len();
-        let (times, steps) = (self.times(window, at.settings), self.steps(window, at.settings, held));
+        let (times, steps) = (self.times(window, at.settings), self.steps(at.settings, held));
         let mut motion = vec![Sensitive::start(at.model.model(), start, &self.estimated, count)];
         let (mut left, mut memory) = (steps, LinearSteps::default());
         for (pair, k) in times.windows(2).zip(0..) {
@@ -282,22 +293,40 @@ impl RecordedMotion {
         search: bool,
         held: Option<WindowSubsteps<'_>>,
     ) -> Outcome<Vec<WindowSystem>> {
-        let of_window = |(window, start): (usize, &mut State)| {
-            let evaluate = |from: &State| self.system(at, (window, from), held);
+        let system = |(window, start): (usize, &mut State)| {
+            let held = of_window(held, window);
             if !(search && self.estimates_starts()) {
-                return evaluate(start);
+                return self.system(at, (window, start), held);
             }
-            let (found, system) = estimate(std::mem::take(start), TOLERANCE, evaluate)?;
+            // Residuals jump as substeps follow the start, and a step that promises little is then refused, damped, and
+            // refused again. So those of the first start are held.
+            let mut first = Vec::new();
+            let known = match held {
+                Some(held) => Some(held),
+                None if at.settings.integrator.is_error_controlled() => {
+                    let steps = self.steps(at.settings, None);
+                    self.moments(&at.real(), (window, start), steps, &mut first)?;
+                    Some(first.as_slice())
+                }
+                None => None,
+            };
+            let evaluate = |from: &State| self.system(at, (window, from), known);
+            let (found, system) = estimate(start.clone(), TOLERANCE, evaluate)?;
+            let is_followed = held.is_some() || known.is_none() || found == *start;
             *start = found;
-            Ok(system)
+            if is_followed {
+                return Ok(system);
+            }
+            let is_stuck = system.is_stuck;
+            Ok(WindowSystem { is_stuck, ..self.system(at, (window, start), None)? })
         };
-        in_parallel(starts.iter_mut().enumerate(), of_window).into_iter().collect()
+        in_parallel(starts.iter_mut().enumerate(), system).into_iter().collect()
     }
 
     /// For each channel of sensors the phase of contact at each of its samples.
     pub(super) fn phases(&self, at: &Trial<'_>, starts: &[State]) -> Outcome<Vec<Vec<Phase>>> {
         let Some((channels, start)) = self.channels().zip(starts.first()) else { return Ok(Vec::new()) };
-        let moments = self.moments(at, (0, start), self.steps(0, at.settings, None), &mut Vec::new())?;
+        let moments = self.moments(at, (0, start), self.steps(at.settings, None), &mut Vec::new())?;
         Ok(channels.phases(at, &moments))
     }
 
