@@ -85,9 +85,10 @@ pub(super) fn step_scale(
             model.body_mass(body).map_or(value.abs(), |m| m.inertia.symmetric_eigenvalues().min())
         }
         // A radius of gyration: the centre may be the origin.
-        Parameter::CenterOfMass { body, .. } => {
+        Parameter::CenterOfMass { body, .. } | Parameter::PseudoInertia { body, index: 7.. } => {
             model.body_mass(body).map_or(value.abs(), |m| (m.inertia.trace() / (2.0 * m.mass)).sqrt())
         }
+        Parameter::PseudoInertia { .. } => 1.0,
         Parameter::Gravity { .. } => model.gravity.norm().max(1.0),
         // No tetrahedron turns inside out.
         Parameter::MeshVertex { body, geometry, vertex, .. } => spacing(model, body, geometry, vertex),

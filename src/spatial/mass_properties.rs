@@ -50,6 +50,9 @@ pub struct MassProperties<T = f64> {
 /// elements of the inertia, row by row.
 pub(crate) const MASS_NUMBERS: usize = 13;
 
+/// Numbers that a body is deformed by (see [`MassProperties::deformed`]).
+pub const PSEUDO_INERTIA_NUMBERS: usize = 10;
+
 impl MassProperties {
     /// Mass properties with derivatives with respect to `N` of their [`MASS_NUMBERS`] numbers, from the
     /// number `first` on: a direction for each.
@@ -127,6 +130,25 @@ impl<T: Scalar> MassProperties<T> {
             mass: self.mass,
             center_of_mass: *x_ab * self.center_of_mass,
             inertia: x_ab.rotation * self.inertia * x_ab.rotation.transpose(),
+        }
+    }
+
+    /// The body stretched, sheared and shifted about its centre of mass c, and made denser: a point x goes to
+    /// c + A (x − c) + t, with A = ((exp d₁, s₁, s₃), (0, exp d₂, s₂), (0, 0, exp d₃)), and the mass grows by exp α.
+    /// `numbers` are α, d, s and t. Whatever these are, some distribution of mass has what comes out, and any can come out
+    /// of a body with a volume (C. Rucker, P. M. Wensing, *IEEE Robot. Autom. Lett.* 7, 2022, 2932–2939, here about the centre
+    /// of mass).
+    pub fn deformed(&self, numbers: &[T; PSEUDO_INERTIA_NUMBERS]) -> Self {
+        let [alpha, d1, d2, d3, s1, s2, s3, x, y, z] = *numbers;
+        let (zero, density) = (T::from(0.0), alpha.exp());
+        let a = Matrix3::new(d1.exp(), s1, s3, zero, d2.exp(), s2, zero, zero, d3.exp());
+        // Second moments, of which the inertia is the trace less themselves, and the other way round.
+        let moments = Matrix3::identity() * (self.inertia.trace() * 0.5) - self.inertia;
+        let moments = a * moments * a.transpose() * density;
+        Self {
+            mass: self.mass * density,
+            center_of_mass: self.center_of_mass + Vector3::new(x, y, z),
+            inertia: Matrix3::identity() * moments.trace() - moments,
         }
     }
 
@@ -220,6 +242,39 @@ mod tests {
         let expected = unit_box(1.0, 1.4, 0.6);
         assert_relative_eq!(large.mass, expected.mass, epsilon = 1e-15);
         assert_relative_eq!(large.inertia, expected.inertia, epsilon = 1e-15);
+    }
+
+    #[test]
+    fn a_deformed_body_is_the_one_whose_points_have_moved() {
+        // A box made longer along x and denser.
+        let numbers = [0.7f64.ln(), 2f64.ln(), 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, -0.2, 0.3];
+        let longer = unit_box(0.5, 0.7, 0.3).deformed(&numbers);
+        let expected = unit_box(1.0, 0.7, 0.3).denser(0.35);
+        assert_relative_eq!(longer.mass, 0.7 * 0.5 * 0.7 * 0.3, max_relative = 1e-14);
+        assert_relative_eq!(longer.center_of_mass, Vector3::new(0.1, -0.2, 0.3), max_relative = 1e-14);
+        assert_relative_eq!(longer.inertia, expected.inertia * (0.7 / 0.35 / 2.0), max_relative = 1e-13);
+        // Points with masses, sheared about their centre.
+        let points =
+            [[0.1, 0.2, -0.1], [-0.3, 0.1, 0.2], [0.2, -0.4, 0.3], [0.0, 0.1, -0.4], [0.3, 0.2, 0.1]];
+        let of_points = |points: &[Vector3<f64>]| {
+            let point = |p: &Vector3<f64>| MassProperties {
+                mass: 0.2,
+                center_of_mass: *p,
+                inertia: Matrix3::zeros(),
+            };
+            MassProperties::composite(points.iter().map(point).collect::<Vec<_>>()).expect("some mass")
+        };
+        let points = points.map(Vector3::from);
+        let before = of_points(&points);
+        let numbers = [0.0, 0.3, -0.2, 0.1, 0.4, -0.7, 0.2, 0.0, 0.0, 0.0];
+        let sheared =
+            Matrix3::new(0.3f64.exp(), 0.4, 0.2, 0.0, (-0.2f64).exp(), -0.7, 0.0, 0.0, 0.1f64.exp());
+        let center = before.center_of_mass;
+        let after = of_points(&points.map(|p| center + sheared * (p - center)));
+        let deformed = before.deformed(&numbers);
+        assert_relative_eq!(deformed.inertia, after.inertia, max_relative = 1e-13);
+        assert_relative_eq!(deformed.center_of_mass, after.center_of_mass, epsilon = 1e-15);
+        assert_eq!(deformed.validate(), Ok(()));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) use algebra::from_quarters;
 pub use force::SpatialForce;
 pub use inertia::{ArticulatedInertia, SpatialInertia};
 pub(crate) use mass_properties::MASS_NUMBERS;
-pub use mass_properties::{MassProperties, MassPropertiesError};
+pub use mass_properties::{MassProperties, MassPropertiesError, PSEUDO_INERTIA_NUMBERS};
 #[doc(hidden)]
 pub use rotation::rotation_between;
 pub use rotation::{Quaternion, rotation_exponential, rotation_from_rpy};

@@ -245,6 +245,26 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 }
 
 #[test]
+fn pseudo_inertias_have_the_derivatives_of_differences() {
+    let (model, initial) = scene();
+    let moving = (0..model.bodies().len()).filter(|&body| model.body_mass(body).is_some());
+    let of_body = |body| (0..10).map(move |index| Parameter::PseudoInertia { body, index });
+    let parameters: Vec<Parameter> = moving.flat_map(of_body).collect();
+    let controls = controls(60);
+    for integrator in [Integrator::SemiImplicitEuler, exact(ContactModel::Lagged)] {
+        let r = rollout(&model, &initial, &controls, integrator, 60);
+        let adjoint = loss_gradient(&r, &Task, &parameters, Checkpoints::All).expect("simulates");
+        assert!(adjoint.by_parameters.iter().any(|by| *by != 0.0));
+        parameters.par_iter().zip(&adjoint.by_parameters).for_each(|(parameter, by)| {
+            let difference = settled_difference(&r, *parameter, 0.1, *by);
+            let size = by.abs().max(1e-8 * adjoint.value.abs());
+            let name = parameter.name(&model);
+            assert!((by - difference).abs() < 1e-5 * size, "{integrator:?} {name}: {by:e} {difference:e}");
+        });
+    }
+}
+
+#[test]
 fn whatever_is_kept_the_gradient_has_the_same_bits() {
     let (model, initial) = scene();
     let parameters = Parameter::all(&model);

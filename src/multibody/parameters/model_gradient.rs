@@ -408,6 +408,17 @@ impl<'m> DifferentiatedModel<'m> {
                 by.inertia[(row, column)] + mirror
             }),
             Parameter::CenterOfMass { body, axis } => mass(body).map_or(0.0, |by| by.center_of_mass[axis]),
+            Parameter::PseudoInertia { body, index } => {
+                let (Some(by), Some(mass)) = (mass(body), self.model.body_mass(body)) else { return 0.0 };
+                let at = std::array::from_fn(|i| DualArray::<1> {
+                    re: 0.0,
+                    eps: [f64::from(u8::from(i == index))],
+                });
+                let deformed = MassProperties::lift(mass).deformed(&at);
+                by.mass * deformed.mass.eps[0]
+                    + by.center_of_mass.dot(&deformed.center_of_mass.map(|x| x.eps[0]))
+                    + by.inertia.dot(&deformed.inertia.map(|x| x.eps[0]))
+            }
             Parameter::Gravity { axis } => by_model.gravity[axis],
             Parameter::JointDamping { joint } => by_model.joints[joint].damping,
             Parameter::JointFriction { joint } => by_model.joints[joint].friction,

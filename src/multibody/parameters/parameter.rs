@@ -60,6 +60,16 @@ pub enum Parameter {
         /// The coordinate, 0 to 2.
         axis: usize,
     },
+    /// One of the numbers that the mass of a free body or a link is deformed by, all of them 0 in the model: 0 is the
+    /// logarithm of a factor on the mass, 1 to 3 those of stretches, 4 to 6 are shears, 7 to 9 shifts of the centre of mass
+    /// in m (see [`MassProperties::deformed`](crate::spatial::MassProperties::deformed)). Unlike masses, centres and inertias
+    /// by themselves they may have any values. The mass of a free body is then given, and no longer follows its geometries.
+    PseudoInertia {
+        /// The body.
+        body: usize,
+        /// Which number, 0 to 9.
+        index: usize,
+    },
     /// A component of the acceleration of gravity in W, m/s².
     Gravity {
         /// The component, 0 to 2.
@@ -333,7 +343,10 @@ impl Parameter {
     /// The body that a parameter is a mass property of.
     pub(super) fn mass_of_body(&self) -> Option<usize> {
         match *self {
-            Self::Mass { body } | Self::Inertia { body, .. } | Self::CenterOfMass { body, .. } => Some(body),
+            Self::Mass { body }
+            | Self::Inertia { body, .. }
+            | Self::CenterOfMass { body, .. }
+            | Self::PseudoInertia { body, .. } => Some(body),
             _ => None,
         }
     }

@@ -29,6 +29,7 @@ impl Parameter {
             Self::Mass { body: b } => format!("{}.mass", body(b)),
             Self::Inertia { body: b, row, column } => format!("{}.inertia[{row}][{column}]", body(b)),
             Self::CenterOfMass { body: b, axis } => format!("{}.center_of_mass[{axis}]", body(b)),
+            Self::PseudoInertia { body: b, index } => format!("{}.pseudo_inertia[{index}]", body(b)),
             Self::Gravity { axis } => format!("gravity[{axis}]"),
             Self::JointDamping { joint: j } => format!("{}.damping", joint(j)),
             Self::JointFriction { joint: j } => format!("{}.friction", joint(j)),
@@ -120,7 +121,10 @@ impl Parameter {
                 }
             }
             Self::JointAxis { .. } => "rad",
-            Self::CenterOfMass { .. } | Self::BristleLength | Self::MeshVertex { .. } => "m",
+            Self::PseudoInertia { index: 7.., .. }
+            | Self::CenterOfMass { .. }
+            | Self::BristleLength
+            | Self::MeshVertex { .. } => "m",
             Self::JointDamping { .. } | Self::DriveDamping { .. } => "N m s/rad or N s/m",
             Self::SpringStiffness { .. } | Self::DriveStiffness { .. } => "N m/rad or N/m",
             Self::SpringRest { .. } => "rad or m",
@@ -140,6 +144,7 @@ impl Parameter {
             Self::JointStictionVelocity { .. } => "rad/s or m/s",
             Self::Gravity { .. } => "m/s²",
             Self::GeometryScale { .. }
+            | Self::PseudoInertia { .. }
             | Self::Extent { .. }
             | Self::PressureExponent { .. }
             | Self::TimeStep => "1",

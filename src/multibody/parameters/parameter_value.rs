@@ -5,7 +5,7 @@ use super::parameter_error::ParameterError;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::multibody::tree::Joint;
 use crate::multibody::{Drive, MassSource, Model, Motion};
-use crate::spatial::MassProperties;
+use crate::spatial::{MassProperties, PSEUDO_INERTIA_NUMBERS};
 
 impl Parameter {
     /// The value that the parameter has in a model: 0 for directions of the initial state, 1 for
@@ -29,6 +29,10 @@ impl Parameter {
             Self::CenterOfMass { body, axis } => {
                 let center = given_mass(model, body).ok_or_else(missing)?.center_of_mass;
                 center.get(axis).copied().ok_or_else(missing)
+            }
+            Self::PseudoInertia { body, index } => {
+                let exists = model.body_mass(body).is_some() && index < PSEUDO_INERTIA_NUMBERS;
+                exists.then_some(0.0).ok_or_else(missing)
             }
             Self::Gravity { axis } => model.gravity.get(axis).copied().ok_or_else(missing),
             Self::JointDamping { joint } => {
@@ -129,6 +133,7 @@ impl Parameter {
             | Self::InitialJoint { .. }
             | Self::Inertia { .. }
             | Self::CenterOfMass { .. }
+            | Self::PseudoInertia { .. }
             | Self::Gravity { .. }
             | Self::MeshVertex { .. }
             | Self::Extent { .. }

@@ -14,7 +14,7 @@ use crate::multibody::models::model::share_materials;
 use crate::multibody::tree::{ComputedTorque, Joint};
 use crate::multibody::{Body, BodyGeometry, Drive, MassSource, Model, Motion, State};
 use crate::scalar::{Scalar, lift_vector, real_vector};
-use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform};
+use crate::spatial::{MassProperties, MassPropertiesError, PSEUDO_INERTIA_NUMBERS, RigidTransform};
 
 /// The model and the state with some parameters set to values in a scalar `T`, so that everything
 /// computed from them carries the values' derivatives. With `f64` it evaluates at other values.
@@ -96,6 +96,7 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             | Parameter::MeshVertex { .. }
             | Parameter::Extent { .. }
             | Parameter::PressureExponent { .. }
+            | Parameter::PseudoInertia { .. }
             | Parameter::GeometryPose { .. }
             | Parameter::FixedPose { .. }
             | Parameter::JointFrame { .. }
@@ -207,7 +208,31 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             Motion::Fixed { .. } => {}
         }
     }
+    deform_masses(values, &mut out);
     Ok(out)
+}
+
+/// Deforms the masses of bodies, last of all: those that came from geometries are given then.
+fn deform_masses<T: Scalar>(values: &[(Parameter, T)], out: &mut Model<T>) {
+    // The last value for each number.
+    let mut all: Vec<(usize, [T; PSEUDO_INERTIA_NUMBERS])> = Vec::new();
+    for &(parameter, value) in values {
+        let Parameter::PseudoInertia { body, index } = parameter else { continue };
+        let place = all.iter().position(|(known, _)| *known == body).unwrap_or_else(|| {
+            all.push((body, [T::from(0.0); PSEUDO_INERTIA_NUMBERS]));
+            all.len() - 1
+        });
+        all[place].1[index] = value;
+    }
+    for (body, numbers) in all {
+        match &mut out.bodies[body].motion {
+            Motion::Free { source, mass } => {
+                *mass = mass.deformed(&numbers);
+                *source = MassSource::Given(*mass);
+            }
+            _ => set_link_mass(out, body, |mass| *mass = mass.deformed(&numbers)),
+        }
+    }
 }
 
 /// Changes the mass properties of a link.

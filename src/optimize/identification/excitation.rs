@@ -40,11 +40,15 @@ fn excitation(parameter: &Parameter) -> Option<&'static str> {
             Of::FrictionEllipsoid(_) => "let it slide along several directions and spin on the spot",
             Of::RelaxationTime | Of::Own(_) => return None,
         },
-        Parameter::Mass { .. } => {
+        Parameter::Mass { .. } | Parameter::PseudoInertia { index: 0, .. } => {
             "record a force, or a collision with a body of known mass: free fall does not depend on it"
         }
-        Parameter::Inertia { .. } => "let it turn about several axes while contact or joints turn it",
-        Parameter::CenterOfMass { .. } => "let it turn while it is held, pushed or thrown",
+        Parameter::Inertia { .. } | Parameter::PseudoInertia { index: 1..7, .. } => {
+            "let it turn about several axes while contact or joints turn it"
+        }
+        Parameter::PseudoInertia { index: 7.., .. } | Parameter::CenterOfMass { .. } => {
+            "let it turn while it is held, pushed or thrown"
+        }
         Parameter::JointDamping { .. } => "move the joint at several speeds",
         Parameter::JointFriction { .. } | Parameter::JointStictionVelocity { .. } => {
             "move the joint slowly, both ways, and let it stop"

@@ -6,6 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 use argmin::core::Error;
 use nalgebra::{DMatrix, DVector};
 
+use super::initial_state::{MOST_FURTHER_STEPS, MOST_STEPS};
 use super::linear_window::LinearWindow;
 use super::{Identification, IndentationTest, Measurement, stacked};
 use crate::contact::{LARGEST_QUADRATURE_ORDER, USUAL_QUADRATURE_ORDER};
@@ -87,8 +88,8 @@ impl Starts {
 /// What becomes of the starts of windows that are estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Estimated {
-    /// The best are looked for, and the derivative is at right angles to what they can change.
-    Searched,
+    /// The best are looked for, in at most so many steps, and the derivative is at right angles to what they can change.
+    Searched(usize),
     /// They stay, and the derivative is at right angles to what they can change.
     Eliminated,
     /// They are constants.
@@ -178,9 +179,10 @@ impl<A: AppliedForces + Clone> Identification<A> {
             }
             (before.expected(parameters), before.present.clone())
         };
-        let mut starts = expected.unwrap_or(present);
+        let most = if expected.is_some() { MOST_FURTHER_STEPS } else { MOST_STEPS };
+        let (mut starts, search) = (expected.unwrap_or(present), Estimated::Searched(most));
         let (linear, windows) =
-            self.linearized(parameters, self.fineness(), substeps, &mut starts, Estimated::Searched)?;
+            self.linearized(parameters, self.fineness(), substeps, &mut starts, search)?;
         let (parameters, substeps) = (parameters.to_vec(), substeps.cloned());
         Ok(Evaluation { parameters, substeps, starts, linear, windows })
     }
@@ -221,7 +223,7 @@ impl<A: AppliedForces + Clone> Identification<A> {
     ) -> Result<(LinearResiduals, Vec<Vec<LinearWindow>>), Error> {
         let (mut model, _) = self.seeded(parameters)?;
         model.contact.quadrature_order = order.or(model.contact.quadrature_order);
-        let search = estimated == Estimated::Searched;
+        let search = if let Estimated::Searched(most) = estimated { most } else { 0 };
         let columns = self.targets.parameters();
         let differentiated = DifferentiatedModel::new(&model, &columns, self.applied.dependence(), 0)?;
         let at = self.trial(&differentiated, parameters, settings);

@@ -33,8 +33,10 @@ pub(super) fn moved_along(state: &State, directions: &[usize], step: &DVector<f6
     state.moved(&tangent)
 }
 
-/// Most steps of the search for a start.
-const MOST_STEPS: usize = 30;
+/// Most steps of the first search for a start, ...
+pub(super) const MOST_STEPS: usize = 30;
+/// ... and of one that goes on from what a fit expects: that goes on with the fit.
+pub(super) const MOST_FURTHER_STEPS: usize = 4;
 /// The search ends where a step promises to lower the cost by less than this part of it. The steps of a fit expect
 /// starts ever better as it converges ([`super::linear_window`]), so that in the end no search is needed.
 pub(super) const TOLERANCE: f64 = 1e-3;
@@ -73,19 +75,19 @@ impl WindowSystem {
 
 /// Finds the start of a window that explains its measurements best, from a first guess, with the window's system
 /// there. `evaluate` is the window at a start; the search ends where a step promises to lower the cost by less than
-/// `tolerance` times the cost.
+/// `tolerance` times the cost, or after `most` steps.
 ///
 /// # Errors
 /// When the window cannot be evaluated at the first guess.
 pub(super) fn estimate<E>(
     guess: State,
-    tolerance: f64,
+    (tolerance, most): (f64, usize),
     mut evaluate: impl FnMut(&State) -> Result<WindowSystem, E>,
 ) -> Result<(State, WindowSystem), E> {
     let mut state = guess;
     let mut system = evaluate(&state)?;
     let mut damping = 0.0;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..most {
         let (step, lowered) = system.step(damping);
         // False for NaN.
         let worth_it = lowered > tolerance * system.cost() + NEGLIGIBLE;
@@ -146,7 +148,7 @@ mod tests {
 
     fn least(parameter: f64) -> (State, WindowSystem) {
         let origin = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
-        estimate(origin, 1e-10, |state| Ok::<_, ()>(system(state, parameter))).unwrap()
+        estimate(origin, (1e-10, MOST_STEPS), |state| Ok::<_, ()>(system(state, parameter))).unwrap()
     }
 
     #[test]
@@ -179,12 +181,15 @@ mod tests {
     fn a_start_that_cannot_be_evaluated_is_not_gone_to() {
         let origin = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
         let far = |state: &State| state.bodies[0].position.norm() > 0.12;
-        let found = estimate(origin.clone(), 1e-10, |state| match far(state) {
+        let found = estimate(origin.clone(), (1e-10, MOST_STEPS), |state| match far(state) {
             true => Err("too far"),
             false => Ok(system(state, 0.8)),
         });
         let (state, at) = found.unwrap();
         assert!(at.cost() < system(&origin, 0.8).cost() && !far(&state));
-        assert_eq!(estimate(origin, 1e-10, |_| Err::<WindowSystem, _>("never")).unwrap_err(), "never");
+        assert_eq!(
+            estimate(origin, (1e-10, MOST_STEPS), |_| Err::<WindowSystem, _>("never")).unwrap_err(),
+            "never"
+        );
     }
 }

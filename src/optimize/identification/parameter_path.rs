@@ -9,7 +9,7 @@ const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxatio
 const CONTACT_FIELDS: &str =
     "`stiction_velocity`, and `bristle_length` of a scene that has one, where compliant bodies can touch";
 
-const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `shift[AXIS]`, `turn[AXIS]` of a free one, \
+const BODY_FIELDS: &str = "`mass`, `inertia[ROW][COLUMN]`, `center_of_mass[AXIS]`, `pseudo_inertia[INDEX]`, `shift[AXIS]`, `turn[AXIS]` of a free one, \
      `geometries[INDEX].scale`, `geometries[INDEX].shift[AXIS]`, `geometries[INDEX].pressure_law.power.exponent`";
 
 const GEOMETRY_FIELDS: &str =
@@ -156,7 +156,9 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
     };
     let (quantity, axes) = field.split_at(field.find('[').unwrap_or(field.len()));
     match (geometry, quantity) {
-        (None, "mass" | "inertia" | "center_of_mass") if !model.bodies[body].is_moving() => {
+        (None, "mass" | "inertia" | "center_of_mass" | "pseudo_inertia")
+            if !model.bodies[body].is_moving() =>
+        {
             Err(ProblemError::NoMass { path: path.to_string() })
         }
         (None, "mass") if axes.is_empty() => Ok(vec![Parameter::Mass { body }]),
@@ -167,6 +169,16 @@ pub fn parameters_at(model: &Model, path: &str) -> Result<Vec<Parameter>, Proble
         (None, "center_of_mass") => {
             let [axis] = axes_of(axes).ok_or_else(form)?;
             given(Parameter::CenterOfMass { body, axis })
+        }
+        (None, "pseudo_inertia") => {
+            let index = axes.strip_prefix('[').and_then(|axes| axes.strip_suffix(']')?.parse().ok());
+            let found = index.map(|index| Parameter::PseudoInertia { body, index });
+            let found = found.filter(|parameter| parameter.value(model).is_ok());
+            found.map(|parameter| vec![parameter]).ok_or_else(|| ProblemError::NoSuchField {
+                path: path.to_string(),
+                field: field.to_string(),
+                allowed: "`pseudo_inertia[INDEX]` with INDEX 0 to 9",
+            })
         }
         (None, "shift" | "turn") if model.bodies[body].is_free() => {
             let [axis] = axes_of(axes).ok_or_else(form)?;

@@ -284,18 +284,18 @@ impl RecordedMotion {
         })
     }
 
-    /// The windows' systems at the given starts, or with `search`, where starts are estimated, at those that explain
+    /// The windows' systems at the given starts, or after at most `search` steps, where starts are estimated, at those that explain
     /// the measurements best, which are looked for from the given ones and replace them.
     pub(super) fn systems(
         &self,
         at: &Trial<'_, DifferentiatedModel<'_>>,
         starts: &mut [State],
-        search: bool,
+        search: usize,
         held: Option<WindowSubsteps<'_>>,
     ) -> Outcome<Vec<WindowSystem>> {
         let system = |(window, start): (usize, &mut State)| {
             let held = of_window(held, window);
-            if !(search && self.estimates_starts()) {
+            if search == 0 || !self.estimates_starts() {
                 return self.system(at, (window, start), held);
             }
             // Residuals jump as substeps follow the start, and a step that promises little is then refused, damped, and
@@ -311,7 +311,7 @@ impl RecordedMotion {
                 None => None,
             };
             let evaluate = |from: &State| self.system(at, (window, from), known);
-            let (found, system) = estimate(start.clone(), TOLERANCE, evaluate)?;
+            let (found, system) = estimate(start.clone(), (TOLERANCE, search), evaluate)?;
             let is_followed = held.is_some() || known.is_none() || found == *start;
             *start = found;
             if is_followed {

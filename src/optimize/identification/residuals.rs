@@ -11,8 +11,9 @@ use crate::multibody::{AppliedForces, State};
 use crate::optimize::error::ProblemError;
 use crate::optimize::least_squares::{Finer, HeldSubsteps, LinearResiduals, Residuals};
 use crate::parallel::in_parallel;
-use crate::rollout::finer_settings;
+use crate::rollout::{SimulationSettings, finer_settings};
 use crate::scalar::Scalar;
+use crate::step::{ErrorControlled, Integrator};
 
 /// The residuals of all measurements, one after another.
 fn joined<T>(parts: Vec<(&str, Vec<T>)>) -> Vec<T> {
@@ -55,6 +56,21 @@ impl<A: AppliedForces> Identification<A> {
             (measurement, Some(own).filter(|own| !own.is_empty()))
         };
         self.measurements.iter().map(with_own).collect()
+    }
+}
+
+/// How much larger the accuracy of an easier problem is: a tenth of the substeps is enough for it.
+const ROUGHER: f64 = 100.0;
+
+/// Settings for a rougher simulation of the same motion, which takes a tenth of the time; `None` of orders above the second,
+/// which would gain little, and of steps of fixed length.
+fn rougher_settings(settings: &SimulationSettings) -> Option<SimulationSettings> {
+    match settings.integrator {
+        Integrator::ErrorControlled(control) if settings.integrator.order() <= 2 => {
+            let control = ErrorControlled { accuracy: ROUGHER * control.accuracy, ..control };
+            Some(SimulationSettings { integrator: Integrator::ErrorControlled(control), ..*settings })
+        }
+        _ => None,
     }
 }
 
@@ -117,10 +133,13 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         self.measurements.iter().map(|m| m.windows() * m.estimated_directions()).sum()
     }
 
+    /// With short windows, and with fewer substeps.
     fn eased(&self) -> Option<Self> {
+        let rougher =
+            rougher_settings(&self.settings).filter(|_| self.measurements.iter().any(|m| m.windows() > 0));
         let eased = |measurement: &Measurement| Some(Measurement::Motion(measurement.motion()?.eased()?));
         let eased: Vec<_> = self.measurements.iter().map(eased).collect();
-        let is_eased = eased.iter().any(Option::is_some);
+        let is_eased = rougher.is_some() || eased.iter().any(Option::is_some);
         let with_own = eased.into_iter().zip(&self.measurements);
         let measurements: Vec<_> =
             with_own.map(|(eased, own)| eased.unwrap_or_else(|| own.clone())).collect();
@@ -128,7 +147,7 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         is_eased.then(|| Self {
             model: self.model.clone(),
             state: self.state.clone(),
-            settings: self.settings,
+            settings: rougher.unwrap_or(self.settings),
             applied: self.applied.clone(),
             targets: self.targets.clone(),
             starts: Mutex::new(Starts::recorded(present)),
