@@ -48,11 +48,21 @@ impl Sampled {
         scale: f64,
         settings: &CheckSettings,
     ) -> Result<Self, E> {
+        Self::at_levels(f, (at, scale), settings, 0..settings.steps.max(8))
+    }
+
+    /// Values at some of these steps, counted from the largest.
+    pub fn at_levels<E>(
+        f: &mut dyn FnMut(f64) -> Result<Values, E>,
+        (at, scale): (f64, f64),
+        settings: &CheckSettings,
+        levels: Range<usize>,
+    ) -> Result<Self, E> {
         let count = settings.steps.max(8);
         let ratio = (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64);
         let center = f(at)?;
-        let (mut steps, mut values) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for k in 0..count {
+        let (mut steps, mut values) = (Vec::with_capacity(levels.len()), Vec::with_capacity(levels.len()));
+        for k in levels {
             let wanted = settings.largest_step * scale / ratio.powi(k as i32);
             let (plus, minus) = (at + wanted, at - wanted);
             steps.push([plus - at, at - minus]);

@@ -22,7 +22,8 @@ pub struct FitParameter {
     ///
     /// FIELD of a material is `hydroelastic_modulus` (Pa), `dissipation` (s/m; s where `contact.dissipation_model` is
     /// `strain_rate`), `relaxation_time` (s), `static_friction`, `dynamic_friction` or `friction`, which is both; of a
-    /// free body or a link `mass` (kg), `center_of_mass[AXIS]` (m, in its frame) or `inertia[ROW][COLUMN]` (kg m²); of a fixed
+    /// free body or a link `mass` (kg), `center_of_mass[AXIS]` (m, in its frame), `inertia[ROW][COLUMN]` (kg m²) or
+    /// `pseudo_inertia[INDEX]` (0 to 9; see the guide); of a fixed
     /// body `shift[AXIS]`, in m along an axis of the world from its place in the scene. The `friction` of a pair (or
     /// `static_friction`, `dynamic_friction`) is that of the materials of both bodies, so that it is the coefficient
     /// between the two; no other body may have these materials. FIELD of a joint is `damping`, `friction`, `stiction_velocity` (of that friction), `frame.shift[AXIS]` (m: by

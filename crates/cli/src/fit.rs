@@ -165,6 +165,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
     let report = FitReport {
         what_to_record: problem.what_to_record(&result.uncertainty.estimates),
+        masses: problem.found_masses(&result.values()).map_err(|e| failed(&e))?,
         fit: result,
         units: problem.units(),
         starts: StartsReport::new(&problem),

@@ -68,6 +68,7 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
     }
     writeln!(out)?;
     print_quadrature(out, estimates)?;
+    print_list(out, "mass properties, about the centre of mass", &report.masses)?;
     print_profiles(out, report)?;
     print_measurements(out, &report.measurements_after, &report.measurements_before)?;
     print_list(out, "what the residuals tell", &report.diagnostics.remarks)?;

@@ -23,6 +23,9 @@ pub(super) struct FitReport {
     pub diagnostics: Diagnostics,
     /// For each parameter that the data do not determine, what would.
     pub what_to_record: Vec<String>,
+    /// The mass properties of bodies whose pseudo-inertia was fitted, as a scene has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub masses: Vec<String>,
     /// The profile of each parameter, where they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, Vector3};
 
 use super::inverse_dynamics::{BodyForce, minus_gravity};
-use super::mechanism::Mechanism;
+use super::mechanism::{Joint, Mechanism};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
 use crate::spatial::ArticulatedInertia;
@@ -113,14 +113,23 @@ pub(super) fn weakest_joint(mechanism: &Mechanism) -> Option<usize> {
     state.v.fill(0.0);
     let mut workspace = Workspace::new(mechanism);
     mechanism.update_kinematics(&q, &state.v, &mut workspace);
+    let is_singular = |left: f64, inertia: f64| left.is_nan() || left <= SINGULAR * inertia;
+    if !mechanism.has_followers() {
+        // In proportion to the number of joints, where factors of long chains would take its third power.
+        let (forces, mut acceleration) = (vec![0.0; mechanism.nv], vec![0.0; mechanism.nv]);
+        mechanism.forward_dynamics(&mut workspace, &forces, &Vector3::zeros(), &[], &mut acceleration);
+        workspace.update_composites(mechanism);
+        return mechanism.joints.iter().rposition(|joint| {
+            joint.columns.clone().any(|k| {
+                let inertia = workspace.columns[k].dot(&workspace.momenta[k]) + joint.rotor_inertia;
+                is_singular(workspace.pivots[k][0].recip(), inertia)
+            })
+        });
+    }
     let mut factors = DMatrix::zeros(mechanism.nv, mechanism.nv);
     mechanism.mass_matrix(&mut workspace, &mut factors);
     let inertia = factors.diagonal();
     mechanism.factorize(&mut factors);
-    mechanism.joints.iter().rposition(|joint| {
-        joint.v.clone().any(|k| {
-            let left = factors[(k, k)];
-            left.is_nan() || left <= SINGULAR * inertia[k]
-        })
-    })
+    let weak = |joint: &Joint| joint.v.clone().any(|k| is_singular(factors[(k, k)], inertia[k]));
+    mechanism.joints.iter().rposition(weak)
 }

@@ -46,11 +46,12 @@ pub use sensors::{Channel, ChannelError, ChannelPrediction, ForcesOf, QuantityKi
 use self::fitted::Starts;
 use self::recorded_motion::Trial;
 use self::targets::{Target, Targets};
-use crate::multibody::{AppliedForces, Model, NoForces, ParameterError, State};
+use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::parallel::in_parallel;
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
+use crate::spatial::MassProperties;
 use crate::step::Integrator;
 
 /// The file and line of a measurement, or its name if it is not from a file, for messages.
@@ -317,6 +318,32 @@ impl<A: AppliedForces> Identification<A> {
         };
         let all = in_parallel(self.measurements.iter().zip(self.present_starts()), warnings).into_iter();
         Ok(all.collect::<Result<Vec<Vec<_>>, ProblemError>>()?.concat())
+    }
+
+    /// The mass properties that pseudo-inertias among the parameters lead to, a line for each body, as a scene file has them.
+    ///
+    /// # Errors
+    /// Values out of their range.
+    pub fn found_masses(&self, parameters: &[f64]) -> Result<Vec<String>, ProblemError> {
+        let (model, _) = self.seeded(parameters)?;
+        let targets = self.targets.0.iter().flat_map(|target| &target.model);
+        let mut bodies: Vec<usize> = targets
+            .filter_map(|parameter| match *parameter {
+                Parameter::PseudoInertia { body, .. } => Some(body),
+                _ => None,
+            })
+            .collect();
+        bodies.sort_unstable();
+        bodies.dedup();
+        let line = |body: usize| {
+            let MassProperties { mass, center_of_mass: c, inertia } = model.body_mass(body)?;
+            let row =
+                |i: usize| format!("[{:e}, {:e}, {:e}]", inertia[(i, 0)], inertia[(i, 1)], inertia[(i, 2)]);
+            let (name, rows) = (&model.bodies[body].name, [0, 1, 2].map(row).join(", "));
+            let center = format!("[{:e}, {:e}, {:e}]", c.x, c.y, c.z);
+            Some(format!("`{name}`: mass = {mass:e}, center_of_mass = {center}, inertia = [{rows}]"))
+        };
+        Ok(bodies.into_iter().filter_map(line).collect())
     }
 
     /// The deviation of the model with these parameters from each measurement.
