@@ -19,6 +19,8 @@ struct Known<'a> {
     pose: &'a Pose,
     /// The frame that it is given in.
     relative_to: &'a str,
+    /// Its index, if it is one of these.
+    parent: Option<usize>,
     /// The frame that it moves with; none for a link.
     attached_to: Option<&'a str>,
     line: usize,
@@ -27,7 +29,8 @@ struct Known<'a> {
 /// The frames of a model by their names.
 #[derive(Debug)]
 pub(super) struct Frames<'a> {
-    known: HashMap<&'a str, Known<'a>>,
+    known: Vec<Known<'a>>,
+    indices: HashMap<&'a str, usize>,
     /// The link that the model's frame moves with.
     canonical: &'a str,
 }
@@ -40,7 +43,7 @@ impl<'a> Frames<'a> {
     pub fn new(model: &'a Model) -> Result<Self, Problem> {
         let first = model.links.first().map_or(MODEL, |link| link.name.as_str());
         let canonical = model.canonical_link.as_deref().unwrap_or(first);
-        let mut frames = Self { known: HashMap::new(), canonical };
+        let mut frames = Self { known: Vec::new(), indices: HashMap::new(), canonical };
         for link in &model.links {
             frames.add(&link.name, link.line, &link.pose, MODEL, None)?;
         }
@@ -51,6 +54,8 @@ impl<'a> Frames<'a> {
             let attached_to = frame.attached_to.as_deref().unwrap_or(MODEL);
             frames.add(&frame.name, frame.line, &frame.pose, attached_to, Some(attached_to))?;
         }
+        let Self { known, indices, .. } = &mut frames;
+        known.iter_mut().for_each(|frame| frame.parent = indices.get(frame.relative_to).copied());
         Ok(frames)
     }
 
@@ -63,19 +68,20 @@ impl<'a> Frames<'a> {
         attached_to: Option<&'a str>,
     ) -> Result<(), Problem> {
         let relative_to = pose.relative_to.as_deref().unwrap_or(default);
-        if let Some(first) = self.known.insert(name, Known { pose, relative_to, attached_to, line }) {
+        if let Some(first) = self.indices.insert(name, self.known.len()) {
             let message = format!(
                 "found a second `{name}`, after that of line {}; links, joints and frames have names of their own",
-                first.line
+                self.known[first].line
             );
             return Err((Some(line), message));
         }
+        self.known.push(Known { pose, relative_to, parent: None, attached_to, line });
         Ok(())
     }
 
     fn find(&self, name: &str, line: usize) -> Result<&Known<'a>, Problem> {
-        self.known.get(name).ok_or_else(|| {
-            let mut known: Vec<&str> = self.known.keys().copied().collect();
+        self.indices.get(name).map(|&index| &self.known[index]).ok_or_else(|| {
+            let mut known: Vec<&str> = self.indices.keys().copied().collect();
             known.sort_unstable();
             let message =
                 format!("found `{name}`, which is no frame; there are {MODEL}, {}", known.join(", "));
@@ -88,15 +94,22 @@ impl<'a> Frames<'a> {
     /// # Errors
     /// When a frame is not there, or frames are given in one another in a circle.
     pub fn pose(&self, name: &str, line: usize) -> Result<RigidTransform, Problem> {
-        let (mut x, mut name, mut line) = (RigidTransform::identity(), name, line);
+        if name == MODEL {
+            return Ok(RigidTransform::identity());
+        }
+        let mut frame = self.find(name, line)?;
+        let mut x = frame.pose.x * RigidTransform::identity();
         for _ in 0..=self.known.len() {
-            if name == MODEL {
+            if frame.relative_to == MODEL {
                 return Ok(x);
             }
-            let frame = self.find(name, line)?;
+            frame = match frame.parent {
+                Some(parent) => &self.known[parent],
+                None => self.find(frame.relative_to, frame.pose.line)?,
+            };
             x = frame.pose.x * x;
-            (name, line) = (frame.relative_to, frame.pose.line);
         }
+        let (name, line) = (frame.relative_to, frame.pose.line);
         Err((Some(line), format!("the pose of `{name}` is given in itself, by way of other frames")))
     }
 
