@@ -2,6 +2,7 @@
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2];
 const COMFORTABLE_SECONDS = 10;
+const MOST_NAMES = 4;
 const HASH_ROUNDING = 1e-6; // s; the address carries the time in whole microseconds
 
 /** Keeps the time of the films, and draws the views and the cursors when it changes. */
@@ -199,9 +200,9 @@ function showForces(film, frame) {
 
 function showForceScale(view) {
   if (view.metresPerNewton === 0) return;
-  const length = Number((0.2 * largestExtent(view.film.bounds)).toPrecision(1));
+  const length = Number((view.longest / 1.5).toPrecision(1));
   const force = Number((length / view.metresPerNewton).toPrecision(3));
   const bodies = [...new Set(view.film.wrenches.map((wrench) => wrench.a))];
   element("force-scale").hidden = false;
-  element("force-scale").textContent = `Force arrow of ${formatLength(length)} = ${force} N, on ${bodies.join(", ")}`;
+  element("force-scale").textContent = `Force arrow of ${formatLength(length)} = ${force} N${bodies.length <= MOST_NAMES ? `, on ${bodies.join(", ")}` : ""}`;
 }

@@ -2,8 +2,13 @@
 
 const element = (id) => document.getElementById(id);
 
+const paints = new Map();
+
 /** A colour of the style sheet. */
-const paint = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+function paint(name) {
+  if (!paints.has(name)) paints.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return paints.get(name);
+}
 
 const nextAnimationFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
@@ -43,7 +48,8 @@ function viridis(part) {
   return from.map((value, k) => Math.round(value + (to[k] - value) * (place - index)));
 }
 
-const cssViridis = (part) => `rgb(${viridis(part).join(",")})`;
+const CSS_COLORS = Array.from({ length: 256 }, (_, index) => `rgb(${viridis(index / 255).join(",")})`);
+const cssViridis = (part) => CSS_COLORS[Math.round(255 * Math.min(Math.max(part, 0), 1))];
 
 /** Says on the page, in plain words, what could not be shown. The rest of the page stays. */
 function reportProblem(words, cause) {

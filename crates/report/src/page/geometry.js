@@ -142,11 +142,14 @@ function* actingForces(film) {
 }
 
 /**
- * What all views of a page have in common. A fifth of the scene is a force, and the end of the colours a pressure,
- * that is exceeded in a tenth of the frames in contact alone: what lasts is seen, and an impact goes beyond it.
+ * What all views of a page have in common. A fifth of the scene, or twice the largest body where that is less, is a force,
+ * and the end of the colours a pressure, that is exceeded in a tenth of the frames in contact alone: what lasts is seen, and
+ * an impact goes beyond it.
  */
 function commonScales(films) {
-  const size = 0.2 * Math.max(...films.map(({ bounds }) => largestExtent(bounds)));
+  const bodies = films.flatMap((film) => film.bodies.filter(({ fixed }) => !fixed));
+  const body = greatest(bodies, ({ parts }) => largestExtent(extents(parts.map(({ vertices }) => vertices))));
+  const size = Math.min(0.2 * Math.max(...films.map(({ bounds }) => largestExtent(bounds))), 2 * body || Infinity);
   const force = lasting(films.flatMap((film) => frameMaxima(film, largestForce)));
   const pressure = lasting(films.filter(({ patches }) => patches).flatMap(({ patches }) => largestPressures(patches)));
   return { metresPerNewton: force > 0 ? size / force : 0, longest: 1.5 * size, pressure };
@@ -211,6 +214,18 @@ function sceneRanges(film, metresPerNewton, longest) {
     const padding = Math.max(0.05 * largest, (0.2 * largest - (high[axis] - value)) / 2);
     return [value - padding, high[axis] + padding];
   });
+}
+
+/** Opposite corners of the box around points, whose coordinates follow each other. */
+function extents(all) {
+  const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+  for (const points of all) {
+    points.forEach((value, at) => {
+      low[at % 3] = Math.min(low[at % 3], value);
+      high[at % 3] = Math.max(high[at % 3], value);
+    });
+  }
+  return [low, high];
 }
 
 function largestExtent([low, high]) {

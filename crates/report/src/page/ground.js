@@ -103,9 +103,9 @@ class Labels {
     for (const { at, text, isName, isForce } of labels) {
       const point = new Three.Vector3(...at).project(camera);
       if (point.z > 1) continue;
-      const x = (0.5 + point.x / 2) * width;
       context.font = `${isName || isForce ? 12 : 10.5}px system-ui, sans-serif`;
       const reach = context.measureText(text).width / 2 + 2;
+      const x = Math.min(Math.max((0.5 + point.x / 2) * width, reach), width - reach);
       const isFree = (y) => !taken.some((other) => Math.abs(other.x - x) < other.reach + reach && Math.abs(other.y - y) < 13);
       const y = (isForce ? [-10, 12, -24, 26] : [0]).map((shift) => (0.5 - point.y / 2) * height + shift).find(isFree);
       if (y === undefined) continue;

@@ -11,11 +11,15 @@ class PatchPlanes {
   constructor(film, section) {
     const { patches } = film;
     this.patches = patches;
+    this.pairs = film.pairs;
     this.firstVertex = firstVertices(patches);
     const [low, high] = patches.bounds;
     this.step = low.map((value, axis) => (high[axis] - value) / 65535);
     this.planes = new Map();
-    for (const pair of new Set(patches.pairs)) {
+    const counts = new Map();
+    for (const pair of patches.pairs) counts.set(pair, (counts.get(pair) ?? 0) + 1);
+    // What is seen most comes first.
+    for (const pair of [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a))) {
       // The traction on the body whose force is drawn.
       const [a, b] = film.pairs[pair];
       const isOnA = film.wrenches.some((wrench) => wrench.a === a && wrench.b === b);
@@ -33,22 +37,27 @@ class PatchPlanes {
 
   show(filmFrame) {
     this.frame = filmFrame;
-    const frame = patchFrame(this.patches, filmFrame);
+    const shown = new Set([...this.planes].filter(([, { canvas }]) => canvas.inView).map(([pair]) => pair));
+    if (shown.size === 0) return;
     const polygons = new Map();
-    for (const polygon of this.polygonsAt(frame)) {
+    for (const polygon of this.polygonsAt(filmFrame, shown)) {
       if (!polygons.has(polygon.pair)) polygons.set(polygon.pair, []);
       polygons.get(polygon.pair).push(polygon);
     }
-    for (const [pair, plane] of this.planes) {
-      if (plane.canvas.inView) plane.draw(polygons.get(pair) ?? [], this.pressure);
-    }
+    for (const pair of shown) this.planes.get(pair).draw(polygons.get(pair) ?? [], this.pressure);
   }
 
-  *polygonsAt(frame) {
+  /** The polygons of these pairs at a frame of the film. */
+  *polygonsAt(filmFrame, shown) {
+    const frame = patchFrame(this.patches, filmFrame);
     const { first_polygon: first, lengths, vertices, pressures, max_pressure: most, bounds: [low], pairs, tractions, slips } = this.patches;
     let vertex = this.firstVertex[frame];
     const vector = ({ largest, parts }, index) => [0, 1, 2].map((k) => (largest[frame] * parts[3 * index + k]) / 127);
     for (let index = first[frame]; index < first[frame + 1]; index += 1) {
+      if (!shown.has(pairs[index])) {
+        vertex += lengths[index];
+        continue;
+      }
       const corners = [];
       let pressure = 0;
       for (const end = vertex + lengths[index]; vertex < end; vertex += 1) {

@@ -5,7 +5,8 @@ const CONTACT_LINE_COLOR = "#e5352b";
 
 /** A plane through a body of one's choice, with what it cuts of the others near it. */
 class FieldSlice {
-  constructor(film, section, planes) {
+  constructor(film, section, planes, isOpen) {
+    section.open = isOpen;
     this.planes = planes;
     this.frame = 0;
     this.bodies = film.bodies.map((body) => ({ ...body, fields: body.parts.flatMap(({ field }) => field ?? []) })).filter(({ fields }) => fields.length > 0);
@@ -26,7 +27,7 @@ class FieldSlice {
     this.legend = createElement("div");
     this.caption = createElement("figcaption");
     const choice = (text, control) => createElement("label", { className: "choice" }, [text, control]);
-    section.append(createElement("h2", { textContent: "Slice through a pressure field" }), createElement("figure", {}, [
+    section.append(createElement("figure", {}, [
       createElement("div", { className: "controls" }, [choice("Body", this.body), choice("Across", this.axis), this.offset]),
       this.canvas, this.legend, this.caption,
     ]));
@@ -74,7 +75,7 @@ class FieldSlice {
     }
     context.globalAlpha = 1;
     const cut = draw(own, chosen.color);
-    this.drawContact(directions, origin, offset, place);
+    this.drawContact(chosen.name, directions, origin, offset, place);
     drawLengthScale(context, scale, SLICE_SIZE);
     this.legend.replaceChildren(colorBar(most));
     const peak = greatest(cut, (polygon) => greatest(polygon, ({ pressure }) => pressure));
@@ -85,13 +86,15 @@ class FieldSlice {
     this.canvas.setAttribute("aria-label", this.caption.textContent);
   }
 
-  /** Where the plane cuts contact surfaces: both pressures are equal there. */
-  drawContact(directions, origin, offset, place) {
+  /** Where the plane cuts the contact surfaces of the body: both pressures are equal there. */
+  drawContact(name, directions, origin, offset, place) {
     if (!this.planes) return;
     const { context } = this;
     Object.assign(context, { strokeStyle: CONTACT_LINE_COLOR, lineWidth: 2.5 });
     context.beginPath();
-    for (const { corners } of this.planes.polygonsAt(patchFrame(this.planes.patches, this.frame))) {
+    const { pairs } = this.planes;
+    const own = pairs.flatMap((pair, index) => (pair.includes(name) ? [index] : []));
+    for (const { corners } of this.planes.polygonsAt(this.frame, new Set(own))) {
       const points = corners.map((corner) => directions.map((direction) => dot(direction, minus(corner, origin))));
       const ends = points.flatMap((point, index) => between(point, points[(index + 1) % points.length], offset));
       if (ends.length < 2) continue;
@@ -148,17 +151,6 @@ function farthest(vertices) {
   return Math.sqrt(square);
 }
 
-function extents(all) {
-  const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
-  for (const places of all) {
-    places.forEach((value, at) => {
-      low[at % 3] = Math.min(low[at % 3], value);
-      high[at % 3] = Math.max(high[at % 3], value);
-    });
-  }
-  return [low, high];
-}
-
 /** What the plane cuts of the tetrahedra of a field: polygons with the pressure at their corners. */
 function cutField({ places, tetrahedra, pressures }, offset) {
   const polygons = [];
@@ -194,10 +186,12 @@ function fillPolygon(context, points, most, edgeColor) {
     gx = ((a - pressure) * dby - (b - pressure) * day) / twice;
     gy = ((b - pressure) * dax - (a - pressure) * dbx) / twice;
   }
-  const square = gx * gx + gy * gy;
+  const perPixel = Math.hypot(gx, gy);
+  const spread = greatest(points, (point) => Math.abs(point.pressure - pressure));
   context.fillStyle = cssViridis(pressure / most);
-  if (square > (1e-4 * most) ** 2) {
-    const along = (value) => [x + (gx * (value - pressure)) / square, y + (gy * (value - pressure)) / square];
+  // A sliver, or as good as one colour.
+  if (spread > most / 128 && perPixel > 0 && perPixel < most) {
+    const along = (value) => [x + (gx / perPixel) * ((value - pressure) / perPixel), y + (gy / perPixel) * ((value - pressure) / perPixel)];
     const colors = context.createLinearGradient(...along(0), ...along(most));
     VIRIDIS.forEach((color, index) => colors.addColorStop(index / (VIRIDIS.length - 1), color));
     context.fillStyle = colors;
@@ -206,7 +200,7 @@ function fillPolygon(context, points, most, edgeColor) {
   for (const { at } of points) context.lineTo(...at);
   context.closePath();
   context.fill();
-  context.strokeStyle = edgeColor;
+  context.strokeStyle = `${edgeColor}80`;
   context.lineWidth = 0.6;
   context.stroke();
 }

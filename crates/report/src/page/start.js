@@ -92,7 +92,7 @@ async function startFilms(films, plots) {
     showForceScale(views[0]);
   }
   const planes = films[0].patches && new PatchPlanes(films[0], element("patches"));
-  const figures = [planes, new FieldSlice(films[0], element("slice"), planes)].filter(Boolean);
+  const figures = [planes, new FieldSlice(films[0], element("slice"), planes, plots.entries.size === 0)].filter(Boolean);
   await new Player(films, views, plots, figures).open();
   return views;
 }

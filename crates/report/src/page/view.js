@@ -33,7 +33,7 @@ class SceneView {
     this.patchSurface = film.patches && new PatchSurface(film.patches, pressure);
     if (film.patches) this.scene.add(this.patchSurface.mesh);
     const red = new Three.MeshLambertMaterial({ color: paint("--force") });
-    this.arrows = film.wrenches.map(() => new Arrow(0.045 * largestExtent(film.bounds), red));
+    this.arrows = film.wrenches.map(() => new Arrow(0.15 * longest, red));
     this.forces = new Three.Group();
     for (const { group } of this.arrows) this.forces.add(group);
     this.scene.add(this.forces);
@@ -192,14 +192,15 @@ function colorBar(pressure) {
     mark.style.left = `${(100 * value) / pressure}%`;
     return mark;
   });
-  const bar = createElement("div", { className: "color-bar", title: "pressure of contact surfaces" }, marks);
+  const bar = createElement("div", { className: "color-bar" }, [createElement("b", { textContent: "pressure" }), ...marks]);
   bar.style.setProperty("--colors", VIRIDIS.join(","));
   return bar;
 }
 
 function formatPressure(value) {
-  const [unit, name] = [[1e9, "GPa"], [1e6, "MPa"], [1e3, "kPa"], [1, "Pa"]].find(([size]) => value >= size) ?? [1, "Pa"];
-  return `${Number((value / unit).toPrecision(3))} ${name}`;
+  const rounded = Number(value.toPrecision(3));
+  const [unit, name] = [[1e9, "GPa"], [1e6, "MPa"], [1e3, "kPa"]].find(([size]) => rounded >= size) ?? [1, "Pa"];
+  return `${Number((rounded / unit).toPrecision(3))} ${name}`;
 }
 
 const CAMERAS = "isobar cameras";
