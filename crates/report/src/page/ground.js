@@ -10,6 +10,8 @@ function roundStep(length, count) {
   return power * [1, 2, 5, 10].find((factor) => factor * power * count >= length);
 }
 
+const within = (value, low, high) => Math.min(Math.max(value, low), high);
+
 const multiplesWithin = (low, high, step) => {
   const first = Math.ceil(low / step - 1e-6);
   return Array.from({ length: Math.max(0, Math.floor(high / step + 1e-6) - first + 1) }, (_, index) => (first + index) * step);
@@ -105,9 +107,9 @@ class Labels {
       if (point.z > 1) continue;
       context.font = `${isName || isForce ? 12 : 10.5}px system-ui, sans-serif`;
       const reach = context.measureText(text).width / 2 + 2;
-      const x = Math.min(Math.max((0.5 + point.x / 2) * width, reach), width - reach);
+      const x = within((0.5 + point.x / 2) * width, reach, width - reach);
       const isFree = (y) => !taken.some((other) => Math.abs(other.x - x) < other.reach + reach && Math.abs(other.y - y) < 13);
-      const y = (isForce ? [-10, 12, -24, 26] : [0]).map((shift) => (0.5 - point.y / 2) * height + shift).find(isFree);
+      const y = (isForce ? [-10, 12, -24, 26] : [0]).map((shift) => within((0.5 - point.y / 2) * height + shift, 8, height - 8)).find(isFree);
       if (y === undefined) continue;
       taken.push({ x, y, reach });
       context.fillStyle = paint(isForce ? "--force" : isName ? "--ink" : "--quiet");

@@ -120,7 +120,8 @@ class PatchPlane {
     drawLengthScale(context, scale, [PLANE_SIZE, PLANE_SIZE]);
     const peak = greatest(polygons, ({ pressure }) => pressure);
     const rounded = (value) => Number(value.toPrecision(3));
-    this.describe(`pressure to ${formatPressure(peak)}, traction along it to ${formatPressure(longest("traction"))} (red), slip of ${this.on} to ${rounded(longest("slip"))} m/s (white)`);
+    const [pressure, traction] = [peak, longest("traction")].map(formatPressure);
+    this.describe(`pressure to ${pressure}, traction along it to ${traction} (red), slip of ${this.on} to ${rounded(longest("slip"))} m/s (white)`);
   }
 
   describe(text) {

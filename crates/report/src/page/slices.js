@@ -9,7 +9,8 @@ class FieldSlice {
     section.open = isOpen;
     this.planes = planes;
     this.frame = 0;
-    this.bodies = film.bodies.map((body) => ({ ...body, fields: body.parts.flatMap(({ field }) => field ?? []) })).filter(({ fields }) => fields.length > 0);
+    const bodies = film.bodies.map((body) => ({ ...body, fields: body.parts.flatMap(({ field }) => field ?? []) }));
+    this.bodies = bodies.filter(({ fields }) => fields.length > 0);
     section.hidden = this.bodies.length === 0;
     if (section.hidden) return;
     for (const body of this.bodies) body.reach = greatest(body.fields, ({ vertices }) => farthest(vertices));
@@ -17,7 +18,8 @@ class FieldSlice {
     this.body = createElement("select", {}, this.bodies.map(({ name }, index) => new Option(name, index, false, index === moving)));
     const axes = ["world", "body"].flatMap((of) => ["x", "y", "z"].map((axis) => `${axis} of the ${of}`));
     this.axis = createElement("select", {}, axes.map((name, index) => new Option(name, index, false, index === 1)));
-    this.offset = createElement("input", { type: "range", min: 0, max: 1, step: "any", value: 0.5, className: "slider", ariaLabel: "Where the plane cuts the body" });
+    this.offset = createElement("input", { type: "range", min: 0, max: 1, step: "any", value: 0.5, className: "slider" });
+    this.offset.ariaLabel = "Where the plane cuts the body";
     for (const control of [this.body, this.axis, this.offset]) control.addEventListener("input", () => this.draw());
     const ratio = window.devicePixelRatio || 1;
     this.canvas = createElement("canvas", { className: "slice", width: SLICE_SIZE[0] * ratio, height: SLICE_SIZE[1] * ratio });
