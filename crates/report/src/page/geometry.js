@@ -99,12 +99,17 @@ class PatchSurface {
   }
 }
 
-/** An arrow of a force: a shaft and a head, both of length 1 along y until they are placed. */
+/** What arrows are made of: a shaft and a head, both of length 1 along y until they are placed. */
+function arrowShapes() {
+  const shapes = [new Three.CylinderGeometry(0.12, 0.12, 1, 12), new Three.ConeGeometry(0.35, 1, 16)];
+  return shapes.map((shape) => shape.translate(0, 0.5, 0));
+}
+
+/** An arrow of a force. */
 class Arrow {
-  constructor(headLength, material) {
+  constructor(headLength, shapes, material) {
     this.headLength = headLength;
-    this.shaft = new Three.Mesh(new Three.CylinderGeometry(0.12, 0.12, 1, 12).translate(0, 0.5, 0), material);
-    this.head = new Three.Mesh(new Three.ConeGeometry(0.35, 1, 16).translate(0, 0.5, 0), material);
+    [this.shaft, this.head] = shapes.map((shape) => new Three.Mesh(shape, material));
     this.group = new Three.Group().add(this.shaft, this.head);
     this.tip = new Three.Vector3();
   }

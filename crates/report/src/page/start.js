@@ -54,7 +54,8 @@ function showWarnings(warnings) {
 
 /** The three-dimensional views; none, with a word on the page, where the browser cannot draw them. */
 function createViews(films, scales) {
-  if (!hasWebGL()) {
+  const renderers = films.map(createRenderer);
+  if (renderers.includes(null)) {
     element("film").classList.add("without-view");
     reportProblem("The three-dimensional view needs WebGL, which this browser does not offer. All else is shown.", "no WebGL");
     return [];
@@ -69,7 +70,7 @@ function createViews(films, scales) {
     return scene;
   });
   const cameras = keptCameras();
-  const views = films.map((film, index) => new SceneView(film, places[index], scales, cameras[index]));
+  const views = films.map((film, index) => new SceneView(film, places[index], renderers[index], scales, cameras[index]));
   // Films side by side are seen from the same place.
   for (const view of views) {
     view.onTurn = ({ cameraPlace }) => views.filter((other) => other !== view).forEach((other) => other.follow(cameraPlace));

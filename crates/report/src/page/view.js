@@ -7,18 +7,22 @@ const CAMERA_DIRECTION = [1.2, -1.82, 0.98];
 const FIELD_OF_VIEW = 30; // degrees
 const GRID_LINES = 6; // about, along the longest side of what is seen
 
-/** Whether the browser will be able to draw in three dimensions. */
-function hasWebGL() {
+/** What draws a view; null where the browser cannot draw in three dimensions. */
+function createRenderer() {
   try {
-    return document.createElement("canvas").getContext("webgl2") !== null;
+    const renderer = new Three.WebGLRenderer({ antialias: true, alpha: true });
+    renderer.debug.checkShaderErrors = false; // it would wait for the graphics card
+    renderer.outputColorSpace = Three.LinearSRGBColorSpace;
+    Object.assign(renderer.shadowMap, { enabled: true, type: Three.PCFShadowMap, autoUpdate: false });
+    return renderer;
   } catch {
-    return false;
+    return null;
   }
 }
 
 class SceneView {
-  constructor(film, container, { metresPerNewton, longest, pressure }, camera) {
-    Object.assign(this, { film, container, metresPerNewton, longest, frame: -1, onTurn: () => {} });
+  constructor(film, container, renderer, { metresPerNewton, longest, pressure }, camera) {
+    Object.assign(this, { film, container, renderer, metresPerNewton, longest, frame: -1, onTurn: () => {} });
     this.shown = { bodies: true, edges: true, patches: true, forces: true, seeThrough: film.patches !== null, visualParts: true, axes: true };
     this.hiddenBodies = new Set();
     this.ranges = sceneRanges(film, metresPerNewton, longest);
@@ -33,7 +37,8 @@ class SceneView {
     this.patchSurface = film.patches && new PatchSurface(film.patches, pressure);
     if (film.patches) this.scene.add(this.patchSurface.mesh);
     const red = new Three.MeshLambertMaterial({ color: paint("--force") });
-    this.arrows = film.wrenches.map(() => new Arrow(0.15 * longest, red));
+    const shapes = arrowShapes();
+    this.arrows = film.wrenches.map(() => new Arrow(0.15 * longest, shapes, red));
     this.forces = new Three.Group();
     for (const { group } of this.arrows) this.forces.add(group);
     this.scene.add(this.forces);
@@ -44,10 +49,6 @@ class SceneView {
   }
 
   createCanvas() {
-    this.renderer = new Three.WebGLRenderer({ antialias: true, alpha: true });
-    this.renderer.debug.checkShaderErrors = false; // it would wait for the graphics card
-    this.renderer.outputColorSpace = Three.LinearSRGBColorSpace;
-    Object.assign(this.renderer.shadowMap, { enabled: true, type: Three.PCFShadowMap, autoUpdate: false });
     this.place = createElement("div", { className: "space" }, [this.renderer.domElement]);
     this.labels = new Labels(this.place);
     this.container.append(this.place);
