@@ -1,6 +1,6 @@
 // Tables and messages, and how the page starts.
 
-const MOST_WARNINGS = 3;
+const MOST_WARNINGS = window.innerWidth < 560 ? 1 : 3;
 const NUMBER = /^[-+\u2212]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s?%?|NaN|inf)$/;
 
 /** Numbers in a column stand to the right; a dash or nothing at all may stand for one. */
