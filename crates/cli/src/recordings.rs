@@ -1,6 +1,6 @@
 //! Files that a motion is recorded in, each in the format that its name tells.
 
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use super::Error;
 use super::messages::remark;
@@ -96,7 +96,7 @@ pub(super) fn about(
     file: &Path,
     more: impl IntoIterator<Item = [String; 2]>,
 ) -> Vec<[String; 2]> {
-    let mut about = vec![[kind.to_owned(), file.display().to_string()]];
+    let mut about = vec![[kind.to_owned(), from_here(&file.display().to_string())]];
     about.extend(more);
     about.push(["isobar".to_owned(), env!("CARGO_PKG_VERSION").to_owned()]);
     about
@@ -122,10 +122,19 @@ pub(super) fn write_recordings(files: &[PathBuf], page: &Page, recording: &Recor
     Ok(())
 }
 
+/// Text with the paths in the current folder as one would write them there: a page that is sent to somebody need not
+/// tell where on a disk it was made.
+fn from_here(text: &str) -> String {
+    match std::env::current_dir() {
+        Ok(folder) => text.replace(&format!("{}{MAIN_SEPARATOR}", folder.display()), ""),
+        Err(_) => text.to_owned(),
+    }
+}
+
 /// The command of this process, as a shell would take it.
 pub(super) fn command_line() -> String {
     let arguments = std::env::args_os().skip(1).map(|argument| {
-        let text = argument.to_string_lossy().into_owned();
+        let text = from_here(&argument.to_string_lossy());
         let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
         match !text.is_empty() && text.chars().all(is_plain) {
             true => text,

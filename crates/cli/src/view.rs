@@ -94,6 +94,7 @@ fn write(
     let name = script.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let page = Page {
         version: version.map(|version| (version, name)),
+        has_fine_fields: true,
         warnings: scene.warnings.clone(),
         ..page(&scene.path, about, Some(&recording))
     };

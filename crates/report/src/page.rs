@@ -1,28 +1,31 @@
 //! A page that opens in any browser and needs no network: a film to orbit and play, plots, tables.
 //!
-//! Scripts and library are in the file, and so are the data, compressed (see [`PageData`]). The library
-//! that draws is Plotly.
+//! Scripts are in the file, and so are the data (see [`PageData`]) and those libraries that it needs, compressed.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use super::page_content::Page;
-use super::page_data::PageData;
+use super::page_data::{PageData, packed};
 use isobar::io::{FileError, OutputFile, write_atomically};
 
 /// The page before it is filled.
 const TEMPLATE: &str = include_str!("page/page.html");
 
-/// The library that draws: of Plotly the part with curves and meshes. It lies here as npm's package plotly.js-gl3d-dist-min
-/// has it, with its licence (MIT); the crate `plotly` brings the whole, three times as long, and thirty crates.
-const PLOTLY: &str = include_str!("page/plotly/plotly-gl3d.min.js");
+/// The library that draws in three dimensions: three.js (MIT); `three/parts.js` tells how its file was made.
+const THREE: &[u8] = include_bytes!("page/three/three.min.js");
+
+/// The library that plots: of Plotly (MIT) the part with curves, as npm's package plotly.js-basic-dist-min has it.
+const PLOTLY: &[u8] = include_bytes!("page/plotly/plotly-basic.min.js");
 
 /// The script of the page, in the order in which its parts build on each other.
-const SCRIPT: [&str; 7] = [
+const SCRIPT: [&str; 9] = [
     include_str!("page/data.js"),
     include_str!("page/geometry.js"),
+    include_str!("page/ground.js"),
     include_str!("page/view.js"),
     include_str!("page/patches.js"),
+    include_str!("page/slices.js"),
     include_str!("page/plots.js"),
     include_str!("page/controls.js"),
     include_str!("page/start.js"),
@@ -61,7 +64,9 @@ fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
         match place {
             "TITLE" => write!(out, "{}", quick_xml::escape::escape(page.title.as_str()))?,
             "CSS" => out.write_all(include_bytes!("page/page.css"))?,
-            "PLOTLY" => out.write_all(PLOTLY.as_bytes())?,
+            "LIBRARIES" => libraries(page).try_for_each(|(name, library)| {
+                writeln!(out, "<script id=\"{name}\" type=\"text/plain\">{}</script>", packed(library)?)
+            })?,
             "SCRIPT" => SCRIPT.iter().try_for_each(|part| writeln!(out, "{part}"))?,
             "DATA" => out.write_all(data.as_bytes())?,
             unknown => write!(out, "{{{{{unknown}}}}}")?,
@@ -69,6 +74,13 @@ fn fill(out: &mut impl Write, page: &Page) -> io::Result<()> {
         rest = after;
     }
     out.write_all(rest.as_bytes())
+}
+
+/// The libraries that draw what is in a page, and what its script calls them.
+fn libraries(page: &Page) -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    let has_plots = page.recording.is_some() || !page.charts.is_empty();
+    let three = page.recording.map(|_| ("three", THREE));
+    three.into_iter().chain(has_plots.then_some(("plotly", PLOTLY)))
 }
 
 #[cfg(test)]
@@ -82,12 +94,10 @@ mod tests {
         fill(&mut html, &page).unwrap();
         let html = String::from_utf8(html).unwrap();
         assert!(html.contains("<title>a &lt; b &amp; {{DATA}}"));
-        for place in ["TITLE", "CSS", "PLOTLY", "SCRIPT", "DATA"].map(|name| format!("{{{{{name}}}}}")) {
+        for place in ["TITLE", "CSS", "LIBRARIES", "SCRIPT", "DATA"].map(|name| format!("{{{{{name}}}}}")) {
             assert_eq!(TEMPLATE.matches(&place).count(), 1, "{place}");
         }
         assert!(SCRIPT.iter().all(|part| html.contains(part)));
-        assert!(html.contains("plotly.js (gl3d - minified) v"));
-        // It would end the script.
-        assert!(!PLOTLY.contains("</script"));
+        assert!(!html.contains("id=\"plotly\"") && !html.contains("id=\"three\""), "nothing is drawn");
     }
 }

@@ -15,6 +15,8 @@ pub struct Page<'a> {
     pub recording: Option<&'a Recording>,
     /// Another film that is shown beside it, with the names of both, as in `[found, start]`.
     pub beside: Option<(&'a Recording, [&'a str; 2])>,
+    /// Whether pressure fields of any number of tetrahedra are in it, to be sliced; else only those that cost little.
+    pub has_fine_fields: bool,
     /// Other plots.
     pub charts: Vec<Chart>,
     /// Tables.

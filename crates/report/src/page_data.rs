@@ -19,11 +19,14 @@ use super::bounds::Bounds;
 use super::film::{Film, FramePolygon, FrameSurface, single};
 use super::page_content::{Chart, Curve, CurveMode, Page, Table};
 use super::plots::{Plot, Plots, Series};
-use super::shapes::PartKind;
+use super::shapes::{PartField, PartKind};
 
 /// The most vertices of contact surfaces in a page; of longer films every second, third, … frame has
 /// contact surfaces.
 const MOST_VERTICES: usize = 1_500_000;
+
+/// The most tetrahedra of pressure fields in a page that is not asked for all: about a tenth of the smallest page.
+const MOST_TETRAHEDRA: usize = 10_000;
 
 /// Where an array lies in the binary part.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -38,6 +41,7 @@ struct ArrayAt {
 #[derive(Debug, Default)]
 pub(super) struct PageData {
     binary: Vec<u8>,
+    has_fields: bool,
     /// The last horizontal coordinates, which the curves of a plot share.
     shared: Option<(Vec<f64>, ArrayAt)>,
 }
@@ -45,7 +49,12 @@ pub(super) struct PageData {
 impl PageData {
     /// The data of a page as text.
     pub fn encode(page: &Page) -> io::Result<String> {
-        let mut data = Self::default();
+        let fields =
+            page.recording.iter().flat_map(|recording| &recording.film.bodies).flat_map(|body| &body.parts);
+        let tetrahedra: usize =
+            fields.flat_map(|part| &part.field).map(|field| field.mesh.tetrahedra.len()).sum();
+        let has_fields = page.has_fine_fields || tetrahedra <= MOST_TETRAHEDRA;
+        let mut data = Self { has_fields, ..Self::default() };
         let (beside, names) = page.beside.map_or((None, [""; 2]), |(other, names)| (Some(other), names));
         let films = page.recording.into_iter().chain(beside).map(|recording| &recording.film).zip(names);
         let films: Vec<Value> = films
@@ -72,13 +81,9 @@ impl PageData {
         });
         let header = serde_json::to_vec(&header)?;
         let length = u32::try_from(header.len()).map_err(io::Error::other)?;
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-        gzip.write_all(&length.to_le_bytes())?;
-        gzip.write_all(&header)?;
         let end = 4 + header.len();
-        gzip.write_all(&[0; 8][..end.next_multiple_of(8) - end])?;
-        gzip.write_all(&data.binary)?;
-        Ok(BASE64_STANDARD.encode(gzip.finish()?))
+        let zeros = &[0; 8][..end.next_multiple_of(8) - end];
+        packed(&[&length.to_le_bytes(), &header[..], zeros, &data.binary].concat())
     }
 
     fn array(&mut self, kind: &'static str, count: usize, bytes: impl IntoIterator<Item = u8>) -> ArrayAt {
@@ -139,7 +144,8 @@ impl PageData {
                 };
                 let vertices = self.f32(part.surface.vertices.iter().flatten().map(|&x| x as f32));
                 let triangles = self.u32(part.surface.triangles.iter().flatten().copied());
-                json!({"kind": kind, "vertices": vertices, "triangles": triangles})
+                let field = part.field.as_ref().filter(|_| self.has_fields).map(|field| self.field(field));
+                json!({"kind": kind, "vertices": vertices, "triangles": triangles, "field": field})
             })
             .collect();
         let frames = if body.is_fixed { 1 } else { film.frames.len() };
@@ -151,6 +157,18 @@ impl PageData {
         let [r, g, b] = body.color;
         let color = format!("#{r:02x}{g:02x}{b:02x}");
         json!({"name": body.name, "color": color, "fixed": body.is_fixed, "parts": parts, "poses": poses})
+    }
+
+    fn field(&mut self, PartField { mesh, pressures }: &PartField) -> Value {
+        let corners = mesh.tetrahedra.iter().flatten();
+        json!({
+            "vertices": self.f32(mesh.vertices.iter().flatten().map(|&x| x as f32)),
+            "tetrahedra": match u16::try_from(mesh.vertices.len()) {
+                Ok(_) => self.u16(corners.map(|&k| k as u16)),
+                Err(_) => self.u32(corners.copied()),
+            },
+            "pressures": self.f32(pressures.iter().map(|&p| p as f32)),
+        })
     }
 
     /// The force on the body of a pair that moves; `None` where the two never touch.
@@ -255,6 +273,13 @@ impl PageData {
         let (name, color) = (&curve.name, curve.color);
         json!({"name": name, "mode": mode, "color": color, "x": x, "y": y, "low": low, "high": high})
     }
+}
+
+/// Bytes, compressed and as text.
+pub(super) fn packed(bytes: &[u8]) -> io::Result<String> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(bytes)?;
+    Ok(BASE64_STANDARD.encode(gzip.finish()?))
 }
 
 /// The part of the traction on A along each polygon, Pa.

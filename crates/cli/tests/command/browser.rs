@@ -1,7 +1,7 @@
 //! Pages in a browser. These tests need Chromium (`apt-get install chromium`, or its path in `CHROMIUM`) and
 //! run on request: `cargo test --test command browser -- --ignored`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -118,6 +118,17 @@ fn in_a_browser_a_grasp_is_drawn_and_scrubbing_changes_it() {
     }
     let changed = pictures[0].iter().zip(&pictures[1]).filter(|(before, after)| before != after).count();
     assert!(changed > 500, "{changed} points of the film changed");
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn in_a_browser_a_field_is_sliced() {
+    let folder = Folder::new("browser_slice");
+    let output = isobar(&["view", "examples/grasp_lift/gripper.toml", "--print"]);
+    let page = String::from_utf8(output.stdout).expect("its name");
+    let drawn = open(&folder, Path::new(page.trim()), 0.0).document;
+    assert!(drawn.contains("pressure to 1 MPa of 1 MPa in the body"), "half of the ball");
+    fs::remove_file(page.trim()).expect("it can be removed");
 }
 
 #[test]

@@ -107,10 +107,10 @@ impl PageData {
     pub fn read(path: &Path) -> Self {
         let html = fs::read_to_string(path).expect("the page");
         let start = html.find("<script id=\"run\"").expect("the data");
-        // The library aside, which is in the page.
-        let (head, library) = html.split_once("<script>").expect("the library");
-        assert!(library.len() > 1_500_000);
-        for part in [head, &html[start..]] {
+        // Its data and libraries aside.
+        let (head, _) = html.split_once("<script id=").expect("the data");
+        let (_, script) = html.split_once("<script type=\"module\">").expect("the script");
+        for part in [head, script] {
             assert!(!part.contains("src=") && !part.contains("<link"), "nothing comes from a network");
         }
         let content = html[start..].split_once('>').unwrap().1.split('<').next().unwrap().trim();

@@ -207,6 +207,13 @@ fn a_page_has_the_motion_its_contact_surfaces_and_plots() {
     assert_eq!((&wrench["a"], &wrench["b"]), (&"ball".into(), &"table".into()));
     let last = data.array(&wrench["force_on_a"]);
     assert!(last[3 * 50 + 2] > 0.5, "upwards");
+    // The field of the ball, to be sliced.
+    let field = &bodies[1]["parts"][0]["field"];
+    let (vertices, corners) = (data.array(&field["vertices"]), data.array(&field["tetrahedra"]));
+    let pressures = data.array(&field["pressures"]);
+    assert_eq!((vertices.len(), corners.len() % 4), (3 * pressures.len(), 0));
+    assert!(corners.iter().all(|&corner| corner < pressures.len() as f64));
+    assert_eq!(pressures.iter().copied().fold(0.0, f64::max), 1e5);
     // Polygons lie in the plane of the table, with pressures up to the largest.
     let patches = &film["patches"];
     assert_eq!(patches["every"], 1);
@@ -371,6 +378,15 @@ fn a_scene_is_shown_as_it_starts_or_as_it_moves() {
         assert_eq!(data.array(&data.header["films"][0]["times"]).len(), frames);
         fs::remove_file(page).unwrap();
     }
+    // A film stays small without the fields of fine meshes, which a view has.
+    let fine = folder.file("fine.toml", SCENE.replace("0.02 }", "0.002 }"));
+    let film = folder.0.join("film.html");
+    run(&["simulate", text(&fine), "--until", "0.001", "--record", text(&film)]);
+    let viewed = run(&["view", text(&fine), "--print"]);
+    let has_field =
+        |page: &Path| !PageData::read(page).header["films"][0]["bodies"][1]["parts"][0]["field"].is_null();
+    assert_eq!([&*film, Path::new(viewed.trim())].map(has_field), [false, true]);
+    fs::remove_file(viewed.trim()).unwrap();
 }
 
 /// Opened in a browser, a page follows its scene: it is made anew when the scene has changed, and its script says so; a scene that

@@ -2,15 +2,16 @@
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2];
 const COMFORTABLE_SECONDS = 10;
+const MOST_NAMES = 4;
 const HASH_ROUNDING = 1e-6; // s; the address carries the time in whole microseconds
 
 /** Keeps the time of the films, and draws the views and the cursors when it changes. */
 class Player {
-  constructor(films, views, plots, planes) {
+  constructor(films, views, plots, figures) {
     this.film = films[0];
     this.views = views;
     this.plots = plots;
-    this.planes = planes;
+    this.figures = figures;
     this.start = this.film.times[0];
     this.end = Math.max(...films.map(({ times }) => times[times.length - 1]));
     this.hasMoved = false;
@@ -20,11 +21,11 @@ class Player {
     this.round = 0;
     this.speed = comfortableSpeed(this.end - this.start);
     this.drawing = null;
-    this.isStale = false;
     this.connectControls();
   }
 
   connectControls() {
+    element("playback").hidden = this.end === this.start;
     const slider = element("slider");
     slider.min = this.start;
     slider.max = this.end;
@@ -78,24 +79,22 @@ class Player {
     this.moveTo(this.film.times[frame]);
   }
 
-  /** One redraw at a time: a change during one leads to just one more after it. */
+  /** Draws before the screen shows the next picture, once for all changes until then. */
   redraw() {
-    this.isStale = true;
-    this.drawing ??= this.drawUntilFresh().finally(() => { this.drawing = null; });
+    this.drawing ??= nextAnimationFrame().then(() => this.draw());
     return this.drawing;
   }
 
-  async drawUntilFresh() {
-    while (this.isStale) {
-      this.isStale = false;
-      const { frame, time } = this;
-      showForces(this.film, frame);
-      this.showTimeText();
-      this.plots.setTime(time);
-      this.planes?.show(frame);
-      for (const view of this.views) await view.show(indexAtOrBefore(view.film.times, time));
-      document.documentElement.dataset.frame = String(frame);
-    }
+  draw() {
+    const { frame, time } = this;
+    this.drawing = null;
+    this.showTimeText();
+    this.plots.setTime(time);
+    for (const view of this.views) view.show(indexAtOrBefore(view.film.times, time));
+    if (document.documentElement.dataset.frame === String(frame)) return;
+    showForces(this.film, frame);
+    this.figures.forEach((figure) => figure.show(frame));
+    document.documentElement.dataset.frame = String(frame);
   }
 
   showTimeText() {
@@ -123,8 +122,7 @@ class Player {
       const now = await nextAnimationFrame();
       const time = this.time + ((now - before) / 1000) * this.speed;
       before = now;
-      if (this.views.some((view) => view.isHeld)) continue;
-      if (this.playing) await this.goTo(time);
+      if (this.playing) this.goTo(time);
       if (this.time >= this.end) this.moveTo(this.end);
     }
   }
@@ -155,25 +153,27 @@ function comfortableSpeed(seconds) {
   return SPEEDS.reduce((best, speed) => (mismatch(speed) < mismatch(best) ? speed : best), 1);
 }
 
-function addToggles(views, film, redraw) {
+function addToggles(views, film) {
   const [view] = views;
-  const hasTwins = view.pieces.some((piece) => piece.hasTwin);
+  const hasTwins = view.bodies.some(({ pieces }) => pieces.some((piece) => piece.hasTwin));
   const choices = [
     ["bodies", "bodies", film.bodies.length > 0],
+    ["edges", "edges", film.bodies.length > 0],
     ["seeThrough", "see through bodies", film.bodies.length > 0],
     ["visualParts", "visual meshes", hasTwins],
     ["patches", "patches", film.patches !== null],
     ["forces", "forces", view.metresPerNewton > 0],
+    ["axes", "axes", true],
   ];
   for (const [name, label, isUseful] of choices) {
     if (!isUseful) continue;
     const box = createElement("input", { type: "checkbox", checked: view.shown[name] });
-    box.addEventListener("change", () => { views.forEach(({ shown }) => { shown[name] = box.checked; }); redraw(); });
+    box.addEventListener("change", () => views.forEach((view) => { view.shown[name] = box.checked; view.applyChoices(); }));
     element("toggles").append(createElement("label", { className: "choice" }, [box, label]));
   }
 }
 
-function addLegend(views, film, redraw) {
+function addLegend(views, film) {
   for (const { name, color } of film.bodies) {
     const button = createElement("button", { type: "button", textContent: name });
     button.style.setProperty("--swatch", color);
@@ -182,7 +182,7 @@ function addLegend(views, film, redraw) {
       const wasHidden = views[0].hiddenBodies.has(name);
       views.forEach(({ hiddenBodies }) => (wasHidden ? hiddenBodies.delete(name) : hiddenBodies.add(name)));
       button.setAttribute("aria-pressed", String(wasHidden));
-      redraw();
+      views.forEach((view) => view.applyChoices());
     });
     element("legend").append(button);
   }
@@ -200,9 +200,9 @@ function showForces(film, frame) {
 
 function showForceScale(view) {
   if (view.metresPerNewton === 0) return;
-  const length = Number((0.2 * largestExtent(view.film.bounds)).toPrecision(1));
+  const length = Number((view.longest / 1.5).toPrecision(1));
   const force = Number((length / view.metresPerNewton).toPrecision(3));
   const bodies = [...new Set(view.film.wrenches.map((wrench) => wrench.a))];
   element("force-scale").hidden = false;
-  element("force-scale").textContent = `Force arrow of ${formatLength(length)} = ${force} N, on ${bodies.join(", ")}`;
+  element("force-scale").textContent = `Force arrow of ${formatLength(length)} = ${force} N${bodies.length <= MOST_NAMES ? `, on ${bodies.join(", ")}` : ""}`;
 }

@@ -2,8 +2,13 @@
 
 const element = (id) => document.getElementById(id);
 
+const paints = new Map();
+
 /** A colour of the style sheet. */
-const paint = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+function paint(name) {
+  if (!paints.has(name)) paints.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return paints.get(name);
+}
 
 const nextAnimationFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
@@ -30,6 +35,21 @@ function formatLength(metres) {
   if (metres >= 1) return `${tidy(metres)} m`;
   return metres >= 0.01 ? `${tidy(metres * 100)} cm` : `${tidy(metres * 1000)} mm`;
 }
+
+const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
+
+/** The colour of a part of the largest pressure: red, green and blue up to 255. */
+function viridis(part) {
+  const place = Math.min(Math.max(part, 0), 1) * (VIRIDIS.length - 1);
+  const index = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  const [from, to] = [VIRIDIS[index], VIRIDIS[index + 1]].map((color) => {
+    return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  });
+  return from.map((value, k) => Math.round(value + (to[k] - value) * (place - index)));
+}
+
+const CSS_COLORS = Array.from({ length: 256 }, (_, index) => `rgb(${viridis(index / 255).join(",")})`);
+const cssViridis = (part) => CSS_COLORS[Math.round(255 * Math.min(Math.max(part, 0), 1))];
 
 /** Says on the page, in plain words, what could not be shown. The rest of the page stays. */
 function reportProblem(words, cause) {
@@ -70,9 +90,18 @@ function parseRun(buffer) {
   });
 }
 
-async function readRun() {
-  const holder = element("run");
+/** The bytes that an element of the page holds as text, which goes: it is large and not needed any more. */
+async function unpack(name) {
+  const holder = element(name);
   const bytes = decodeBase64(holder.textContent);
-  holder.remove(); // the text is large and not needed any more
-  return parseRun(await decompress(bytes));
+  holder.remove();
+  return decompress(bytes);
+}
+
+const readRun = async () => parseRun(await unpack("run"));
+
+/** Runs a library that the page holds. */
+async function runLibrary(name) {
+  const code = new TextDecoder().decode(await unpack(name));
+  document.head.append(createElement("script", { textContent: code }));
 }

@@ -1,170 +1,138 @@
-// Bodies, contact surfaces and arrows as meshes.
+// Bodies, contact surfaces and arrows as meshes, and the scales of what is drawn.
 
-const createPoints = (count) => ({ x: new Float32Array(count), y: new Float32Array(count), z: new Float32Array(count) });
+const greatest = (list, of) => list.reduce((most, item) => Math.max(most, of(item)), 0);
+const minus = (a, b) => a.map((value, k) => value - b[k]);
+const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+const cross = ([a, b, c], [x, y, z]) => [b * z - c * y, c * x - a * z, a * y - b * x];
 
-const createCorners = (count) => ({ i: new Uint32Array(count), j: new Uint32Array(count), k: new Uint32Array(count) });
-
-/** Puts vertices of a body's frame into the world: rotated by the pose's quaternion, then shifted. */
-function placeVertices(vertices, poses, start, points) {
-  const [px, py, pz, w, a, b, c] = poses.slice(start, start + 7);
-  const xx = 1 - 2 * (b * b + c * c), xy = 2 * (a * b - w * c), xz = 2 * (a * c + w * b);
-  const yx = 2 * (a * b + w * c), yy = 1 - 2 * (a * a + c * c), yz = 2 * (b * c - w * a);
-  const zx = 2 * (a * c - w * b), zy = 2 * (b * c + w * a), zz = 1 - 2 * (a * a + b * b);
-  for (let vertex = 0, from = 0; vertex < points.x.length; vertex += 1, from += 3) {
-    const x = vertices[from], y = vertices[from + 1], z = vertices[from + 2];
-    points.x[vertex] = px + xx * x + xy * y + xz * z;
-    points.y[vertex] = py + yx * x + yy * y + yz * z;
-    points.z[vertex] = pz + zx * x + zy * y + zz * z;
-  }
+function unit(vector) {
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
 }
 
-/** Merges parts of one body into one set of vertices and triangles, so that one trace draws them. */
+/** Merges parts of one body into one set of vertices and triangles, so that they are drawn at once. */
 function mergeParts(parts) {
   const sum = (count) => parts.reduce((total, part) => total + count(part), 0);
   const vertices = new Float32Array(sum((part) => part.vertices.length));
-  const corners = createCorners(sum((part) => part.triangles.length / 3));
-  let vertexStart = 0;
-  let triangle = 0;
+  const triangles = new Uint32Array(sum((part) => part.triangles.length));
+  let vertex = 0;
+  let corner = 0;
   for (const part of parts) {
-    vertices.set(part.vertices, vertexStart * 3);
-    for (let index = 0; index < part.triangles.length; index += 3, triangle += 1) {
-      corners.i[triangle] = vertexStart + part.triangles[index];
-      corners.j[triangle] = vertexStart + part.triangles[index + 1];
-      corners.k[triangle] = vertexStart + part.triangles[index + 2];
-    }
-    vertexStart += part.vertices.length / 3;
+    vertices.set(part.vertices, vertex * 3);
+    for (const index of part.triangles) triangles[corner++] = vertex + index;
+    vertex += part.vertices.length / 3;
   }
-  return { vertices, corners };
+  return createGeometry(vertices, triangles);
 }
 
-/** Contact surfaces of one frame at a time, as triangles in buffers that fit the largest frame. */
+function createGeometry(vertices, triangles = null) {
+  const geometry = new Three.BufferGeometry();
+  geometry.setAttribute("position", new Three.BufferAttribute(vertices, 3));
+  if (triangles) geometry.setIndex(new Three.BufferAttribute(triangles, 1));
+  return geometry;
+}
+
+/** The first vertex of each frame of contact surfaces, and their number in all. */
+function firstVertices({ first_polygon: first, lengths }) {
+  const sums = new Uint32Array(first.length);
+  for (let frame = 1; frame < first.length; frame += 1) {
+    sums[frame] = sums[frame - 1];
+    for (let polygon = first[frame - 1]; polygon < first[frame]; polygon += 1) sums[frame] += lengths[polygon];
+  }
+  return sums;
+}
+
+/** The frame of contact surfaces that belongs to a frame of the film. */
+const patchFrame = ({ every, first_polygon: first }, filmFrame) => Math.min(Math.floor(filmFrame / every), first.length - 2);
+
+/** Contact surfaces of one frame at a time, coloured by pressure, in buffers that fit the largest frame. */
 class PatchSurface {
-  constructor(patches) {
+  constructor(patches, pressure) {
     this.patches = patches;
-    const frames = patches.first_polygon.length - 1;
-    this.firstVertex = new Uint32Array(frames + 1);
-    let mostVertices = 0;
-    let mostTriangles = 0;
-    for (let frame = 0; frame < frames; frame += 1) {
-      const lengths = patches.lengths.subarray(patches.first_polygon[frame], patches.first_polygon[frame + 1]);
-      const vertexCount = lengths.reduce((total, length) => total + length, 0);
-      this.firstVertex[frame + 1] = this.firstVertex[frame] + vertexCount;
-      mostVertices = Math.max(mostVertices, vertexCount);
-      mostTriangles = Math.max(mostTriangles, vertexCount - 2 * lengths.length);
-    }
-    // Room for one triangle at least: a frame without contact shows one of no
-    // size, since Plotly would take a mesh without triangles for a point cloud.
-    this.points = createPoints(Math.max(mostVertices, 1));
-    this.pressures = new Float32Array(Math.max(mostVertices, 1));
-    this.corners = createCorners(Math.max(mostTriangles, 1));
+    this.firstVertex = firstVertices(patches);
+    this.colors = Array.from({ length: 256 }, (_, index) => {
+      return viridis(((index + 0.5) / 256) * (patches.max_pressure / pressure));
+    });
+    const most = this.firstVertex.reduce((most, first, frame, all) => Math.max(most, first - (all[frame - 1] ?? 0)), 0);
+    this.geometry = createGeometry(new Float32Array(3 * most), new Uint32Array(3 * most));
+    this.geometry.setAttribute("color", new Three.BufferAttribute(new Uint8Array(3 * most), 3, true));
+    const material = new Three.MeshBasicMaterial({ vertexColors: true, side: Three.DoubleSide });
+    this.mesh = new Three.Mesh(this.geometry, material);
+    this.mesh.frustumCulled = false; // it moves
   }
 
-  /** The arrays that draw the surfaces of a film frame, for a mesh3d trace. */
-  arraysAt(filmFrame) {
-    const lastFrame = this.firstVertex.length - 2;
-    const frame = Math.min(Math.floor(filmFrame / this.patches.every), lastFrame);
-    const vertexCount = this.readVertices(frame);
-    const triangleCount = this.readTriangles(frame);
-    const arrays = { intensity: this.pressures.subarray(0, vertexCount) };
-    for (const axis of ["x", "y", "z"]) arrays[axis] = this.points[axis].subarray(0, vertexCount);
-    for (const corner of ["i", "j", "k"]) arrays[corner] = this.corners[corner].subarray(0, triangleCount);
-    return arrays;
+  show(filmFrame) {
+    const frame = patchFrame(this.patches, filmFrame);
+    const { position, color } = this.geometry.attributes;
+    this.readVertices(frame, position.array, color.array);
+    this.geometry.setDrawRange(0, this.readTriangles(frame, this.geometry.index.array));
+    position.needsUpdate = color.needsUpdate = this.geometry.index.needsUpdate = true;
   }
 
-  readVertices(frame) {
-    const { vertices, pressures, bounds: [low, high], max_pressure: maxPressure } = this.patches;
+  readVertices(frame, positions, colors) {
+    const { vertices, pressures, bounds: [low, high] } = this.patches;
     const step = low.map((value, axis) => (high[axis] - value) / 65535);
     const first = this.firstVertex[frame];
-    const count = this.firstVertex[frame + 1] - first;
-    for (let vertex = 0, from = first * 3; vertex < count; vertex += 1, from += 3) {
-      this.points.x[vertex] = low[0] + step[0] * vertices[from];
-      this.points.y[vertex] = low[1] + step[1] * vertices[from + 1];
-      this.points.z[vertex] = low[2] + step[2] * vertices[from + 2];
-      this.pressures[vertex] = (pressures[first + vertex] / 65535) * maxPressure;
+    for (let vertex = first, to = 0; vertex < this.firstVertex[frame + 1]; vertex += 1) {
+      const color = this.colors[pressures[vertex] >> 8];
+      for (let axis = 0; axis < 3; axis += 1, to += 1) {
+        positions[to] = low[axis] + step[axis] * vertices[3 * vertex + axis];
+        colors[to] = color[axis];
+      }
     }
-    return Math.max(count, 1);
   }
 
-  readTriangles(frame) {
+  /** The polygons as triangles; gives the number of their corners. */
+  readTriangles(frame, corners) {
     const { lengths, first_polygon: firstPolygon } = this.patches;
-    const { i, j, k } = this.corners;
-    let triangle = 0;
+    let count = 0;
     let first = 0;
     for (let polygon = firstPolygon[frame]; polygon < firstPolygon[frame + 1]; polygon += 1) {
-      for (let corner = 2; corner < lengths[polygon]; corner += 1, triangle += 1) {
-        i[triangle] = first;
-        j[triangle] = first + corner - 1;
-        k[triangle] = first + corner;
+      for (let corner = 2; corner < lengths[polygon]; corner += 1) {
+        corners[count++] = first;
+        corners[count++] = first + corner - 1;
+        corners[count++] = first + corner;
       }
       first += lengths[polygon];
     }
-    if (triangle > 0) return triangle;
-    i[0] = j[0] = k[0] = 0;
-    return 1;
+    return count;
   }
 }
 
-const ARROW_SIDES = 12;
-const ARROW_RINGS = 4; // tail, end of the shaft, foot of the head, tip
+/** What arrows are made of: a shaft and a head, both of length 1 along y until they are placed. */
+function arrowShapes() {
+  const shapes = [new Three.CylinderGeometry(0.12, 0.12, 1, 12), new Three.ConeGeometry(0.35, 1, 16)];
+  return shapes.map((shape) => shape.translate(0, 0.5, 0));
+}
 
-/** Arrows as surfaces of revolution: all have the same triangles, only the vertices move. */
-class ArrowSurface {
-  constructor(arrowCount, headLength) {
+/** An arrow of a force. */
+class Arrow {
+  constructor(headLength, shapes, material) {
     this.headLength = headLength;
-    this.points = createPoints(arrowCount * ARROW_RINGS * ARROW_SIDES);
-    this.corners = createCorners(arrowCount * (ARROW_RINGS - 1) * ARROW_SIDES * 2);
-    let triangle = 0;
-    const addTriangle = (...vertices) => {
-      [this.corners.i[triangle], this.corners.j[triangle], this.corners.k[triangle]] = vertices;
-      triangle += 1;
-    };
-    for (let ring = 0; ring < arrowCount * ARROW_RINGS; ring += 1) {
-      if (ring % ARROW_RINGS === ARROW_RINGS - 1) continue; // an arrow ends at its tip
-      for (let side = 0; side < ARROW_SIDES; side += 1) {
-        const here = ring * ARROW_SIDES + side;
-        const beside = ring * ARROW_SIDES + ((side + 1) % ARROW_SIDES);
-        addTriangle(here, beside, here + ARROW_SIDES);
-        addTriangle(beside, beside + ARROW_SIDES, here + ARROW_SIDES);
-      }
-    }
+    [this.shaft, this.head] = shapes.map((shape) => new Three.Mesh(shape, material));
+    this.group = new Three.Group().add(this.shaft, this.head);
+    this.tip = new Three.Vector3();
   }
 
-  /** Sets one arrow from its tail and its vector; one without a length or a place vanishes. */
-  place(arrow, tail, vector) {
+  /** Sets it from its tail and its vector; without a length or a place it vanishes. */
+  place(tail, vector) {
     const length = Math.hypot(...vector);
-    const shown = length > 0 && tail.every(Number.isFinite);
+    this.group.visible = length > 0 && tail.every(Number.isFinite);
+    if (!this.group.visible) return;
     // A short arrow is thinner too, so that its head never is longer than itself.
     const head = Math.min(this.headLength, length / 2);
-    const rings = [[0, head * 0.12], [length - head, head * 0.12], [length - head, head * 0.35], [length, 0]];
-    const direction = vector.map((value) => value / length);
-    const [first, second] = perpendiculars(direction);
-    let vertex = arrow * ARROW_RINGS * ARROW_SIDES;
-    for (const [along, radius] of rings) {
-      for (let side = 0; side < ARROW_SIDES; side += 1, vertex += 1) {
-        const angle = (2 * Math.PI * side) / ARROW_SIDES;
-        const across = radius * Math.cos(angle);
-        const aside = radius * Math.sin(angle);
-        ["x", "y", "z"].forEach((name, axis) => {
-          const offset = along * direction[axis] + across * first[axis] + aside * second[axis];
-          this.points[name][vertex] = shown ? tail[axis] + offset : 0;
-        });
-      }
-    }
+    this.shaft.scale.set(head, length - head, head);
+    this.head.scale.setScalar(head);
+    this.head.position.y = length - head;
+    this.group.position.set(...tail);
+    this.group.quaternion.setFromUnitVectors(new Three.Vector3(0, 1, 0), new Three.Vector3(...vector).divideScalar(length));
+    this.tip.set(...vector).add(this.group.position);
   }
-}
-
-/** Two unit vectors at right angles to a unit vector and to each other. */
-function perpendiculars([x, y, z]) {
-  // Crossing with the axis that is farthest from the vector keeps the lengths well away from zero.
-  const raw = Math.abs(z) < 0.9 ? [y, -x, 0] : [0, z, -y];
-  const length = Math.hypot(...raw);
-  const [a, b, c] = raw.map((value) => value / length);
-  return [[a, b, c], [y * c - z * b, z * a - x * c, x * b - y * a]];
 }
 
 /** The force of a wrench at a frame and the point where it acts (not a number without contact). */
 function forceAt(wrench, frame) {
-  const read = (values) => Array.from(values.subarray(frame * 3, frame * 3 + 3));
+  const read = (values) => [values[3 * frame], values[3 * frame + 1], values[3 * frame + 2]];
   return { point: read(wrench.point), force: read(wrench.force_on_a) };
 }
 
@@ -179,11 +147,14 @@ function* actingForces(film) {
 }
 
 /**
- * What all views of a page have in common. A fifth of the scene is a force, and the end of the colours a pressure,
- * that is exceeded in a tenth of the frames in contact alone: what lasts is seen, and an impact goes beyond it.
+ * What all views of a page have in common. A fifth of the scene, or twice the largest body where that is less, is a force,
+ * and the end of the colours a pressure, that is exceeded in a tenth of the frames in contact alone: what lasts is seen, and
+ * an impact goes beyond it.
  */
 function commonScales(films) {
-  const size = 0.2 * Math.max(...films.map(({ bounds }) => largestExtent(bounds)));
+  const bodies = films.flatMap((film) => film.bodies.filter(({ fixed }) => !fixed));
+  const body = greatest(bodies, ({ parts }) => largestExtent(extents(parts.map(({ vertices }) => vertices))));
+  const size = Math.min(0.2 * Math.max(...films.map(({ bounds }) => largestExtent(bounds))), 2 * body || Infinity);
   const force = lasting(films.flatMap((film) => frameMaxima(film, largestForce)));
   const pressure = lasting(films.filter(({ patches }) => patches).flatMap(({ patches }) => largestPressures(patches)));
   return { metresPerNewton: force > 0 ? size / force : 0, longest: 1.5 * size, pressure };
@@ -248,6 +219,18 @@ function sceneRanges(film, metresPerNewton, longest) {
     const padding = Math.max(0.05 * largest, (0.2 * largest - (high[axis] - value)) / 2);
     return [value - padding, high[axis] + padding];
   });
+}
+
+/** Opposite corners of the box around points, whose coordinates follow each other. */
+function extents(all) {
+  const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+  for (const points of all) {
+    points.forEach((value, at) => {
+      low[at % 3] = Math.min(low[at % 3], value);
+      high[at % 3] = Math.max(high[at % 3], value);
+    });
+  }
+  return [low, high];
 }
 
 function largestExtent([low, high]) {

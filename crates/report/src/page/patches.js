@@ -3,7 +3,6 @@
 const PLANE_SIZE = 260; // px
 const MOST_ARROWS = 60; // of a kind in one plane
 const LONGEST_ARROW = 30; // px
-const SURFACE_COLORS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
 const TRACTION_COLOR = "#c8321f";
 const SLIP_COLOR = "#ffffff";
 
@@ -12,11 +11,15 @@ class PatchPlanes {
   constructor(film, section) {
     const { patches } = film;
     this.patches = patches;
-    this.surface = new PatchSurface(patches);
+    this.pairs = film.pairs;
+    this.firstVertex = firstVertices(patches);
     const [low, high] = patches.bounds;
     this.step = low.map((value, axis) => (high[axis] - value) / 65535);
     this.planes = new Map();
-    for (const pair of new Set(patches.pairs)) {
+    const counts = new Map();
+    for (const pair of patches.pairs) counts.set(pair, (counts.get(pair) ?? 0) + 1);
+    // What is seen most comes first.
+    for (const pair of [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a))) {
       // The traction on the body whose force is drawn.
       const [a, b] = film.pairs[pair];
       const isOnA = film.wrenches.some((wrench) => wrench.a === a && wrench.b === b);
@@ -24,24 +27,37 @@ class PatchPlanes {
     }
     section.hidden = this.planes.size === 0;
     this.pressure = lasting(largestPressures(patches));
+    // Of many pairs few are seen at a time, and only these are drawn.
+    const observer = new IntersectionObserver((sightings) => {
+      for (const { target, isIntersecting } of sightings) target.inView = isIntersecting;
+      this.show(this.frame);
+    });
+    for (const { canvas } of this.planes.values()) observer.observe(canvas);
   }
 
   show(filmFrame) {
-    const { patches } = this;
-    const frame = Math.min(Math.floor(filmFrame / patches.every), patches.first_polygon.length - 2);
+    this.frame = filmFrame;
+    const shown = new Set([...this.planes].filter(([, { canvas }]) => canvas.inView).map(([pair]) => pair));
+    if (shown.size === 0) return;
     const polygons = new Map();
-    for (const polygon of this.polygonsAt(frame)) {
+    for (const polygon of this.polygonsAt(filmFrame, shown)) {
       if (!polygons.has(polygon.pair)) polygons.set(polygon.pair, []);
       polygons.get(polygon.pair).push(polygon);
     }
-    for (const [pair, plane] of this.planes) plane.draw(polygons.get(pair) ?? [], this.pressure);
+    for (const pair of shown) this.planes.get(pair).draw(polygons.get(pair) ?? [], this.pressure);
   }
 
-  *polygonsAt(frame) {
+  /** The polygons of these pairs at a frame of the film. */
+  *polygonsAt(filmFrame, shown) {
+    const frame = patchFrame(this.patches, filmFrame);
     const { first_polygon: first, lengths, vertices, pressures, max_pressure: most, bounds: [low], pairs, tractions, slips } = this.patches;
-    let vertex = this.surface.firstVertex[frame];
+    let vertex = this.firstVertex[frame];
     const vector = ({ largest, parts }, index) => [0, 1, 2].map((k) => (largest[frame] * parts[3 * index + k]) / 127);
     for (let index = first[frame]; index < first[frame + 1]; index += 1) {
+      if (!shown.has(pairs[index])) {
+        vertex += lengths[index];
+        continue;
+      }
       const corners = [];
       let pressure = 0;
       for (const end = vertex + lengths[index]; vertex < end; vertex += 1) {
@@ -59,6 +75,7 @@ class PatchPlane {
     this.canvas = createElement("canvas", { className: "patch" });
     this.caption = createElement("figcaption");
     Object.assign(this, { on, from, sign, radius: 0 });
+    this.describe("…");
     section.append(createElement("figure", { className: "patch-figure" }, [this.canvas, this.caption]));
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = this.canvas.height = PLANE_SIZE * ratio;
@@ -81,7 +98,7 @@ class PatchPlane {
     const scale = (0.46 * PLANE_SIZE) / (this.radius || 1);
     const place = ([x, y]) => [PLANE_SIZE / 2 + scale * x, PLANE_SIZE / 2 - scale * y];
     for (const { corners, pressure } of flat) {
-      context.fillStyle = context.strokeStyle = surfaceColor(pressure / mostPressure);
+      context.fillStyle = context.strokeStyle = cssViridis(pressure / mostPressure);
       context.beginPath();
       for (const corner of corners) context.lineTo(...place(corner));
       context.closePath();
@@ -100,25 +117,26 @@ class PatchPlane {
         drawArrow(context, place(middle), [x, -y], color);
       }
     }
-    this.drawScale(scale);
+    drawLengthScale(context, scale, [PLANE_SIZE, PLANE_SIZE]);
     const peak = greatest(polygons, ({ pressure }) => pressure);
     const rounded = (value) => Number(value.toPrecision(3));
-    this.describe(`pressure to ${rounded(peak)} Pa, traction along it to ${rounded(longest("traction"))} Pa (red), slip of ${this.on} to ${rounded(longest("slip"))} m/s (white)`);
+    const [pressure, traction] = [peak, longest("traction")].map(formatPressure);
+    this.describe(`pressure to ${pressure}, traction along it to ${traction} (red), slip of ${this.on} to ${rounded(longest("slip"))} m/s (white)`);
   }
 
   describe(text) {
     this.caption.textContent = `${this.from} on ${this.on}: ${text}`;
     this.canvas.setAttribute("aria-label", this.caption.textContent);
   }
+}
 
-  drawScale(scale) {
-    const { context } = this;
-    const length = Number(((0.25 * PLANE_SIZE) / scale).toPrecision(1));
-    context.fillStyle = paint("--ink");
-    context.fillRect(6, PLANE_SIZE - 6, length * scale, 2);
-    context.font = "11px sans-serif";
-    context.fillText(formatLength(length), 6, PLANE_SIZE - 10);
-  }
+/** A line with its length, in the corner of a canvas of this width and height. */
+function drawLengthScale(context, pixelsPerMetre, [width, height]) {
+  const length = Number(((0.25 * width) / pixelsPerMetre).toPrecision(1));
+  context.fillStyle = paint("--ink");
+  context.fillRect(6, height - 6, length * pixelsPerMetre, 2);
+  context.font = "11px sans-serif";
+  context.fillText(formatLength(length), 6, height - 10);
 }
 
 /** The mean plane of polygons: how points and vectors lie in it, and the middle of the surface. */
@@ -149,26 +167,6 @@ function planeOf(polygons) {
   const up = cross(normal, across);
   const along = (vector) => [dot(vector, across), dot(vector, up)];
   return { along, project: (point) => along(minus(point, middle)) };
-}
-
-const greatest = (list, of) => list.reduce((most, item) => Math.max(most, of(item)), 0);
-const minus = (a, b) => a.map((value, k) => value - b[k]);
-const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-const cross = ([a, b, c], [x, y, z]) => [b * z - c * y, c * x - a * z, a * y - b * x];
-
-function unit(vector) {
-  const length = Math.hypot(...vector);
-  return vector.map((value) => value / length);
-}
-
-function surfaceColor(part) {
-  const place = Math.min(Math.max(part, 0), 1) * (SURFACE_COLORS.length - 1);
-  const index = Math.min(Math.floor(place), SURFACE_COLORS.length - 2);
-  const [from, to] = [SURFACE_COLORS[index], SURFACE_COLORS[index + 1]].map((color) => {
-    return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
-  });
-  const mixed = from.map((value, k) => Math.round(value + (to[k] - value) * (place - index)));
-  return `rgb(${mixed.join(",")})`;
 }
 
 function drawArrow(context, [x, y], [dx, dy], color) {

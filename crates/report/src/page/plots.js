@@ -51,7 +51,9 @@ class PlotColumn {
       const color = this.bodyColors.get(series.name) ?? COLORS[(series.color ?? index) % COLORS.length];
       return seriesTraces(series, color, dashes[index]);
     });
-    const layout = plotLayout(plot, traces);
+    // A long title goes on in a second line where the plot is narrow.
+    const isLong = place.clientWidth < 9 * plot.title.length;
+    const layout = plotLayout(isLong ? { ...plot, title: plot.title.replace(", ", ",<br>") } : plot, traces);
     if (plot.time) layout.xaxis.range = [...this.range];
     await Plotly.newPlot(place, traces, layout, {
       displaylogo: false,

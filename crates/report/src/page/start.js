@@ -1,5 +1,6 @@
 // Tables and messages, and how the page starts.
 
+const MOST_WARNINGS = window.innerWidth < 560 ? 1 : 3;
 const NUMBER = /^[-+\u2212]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s?%?|NaN|inf)$/;
 
 /** Numbers in a column stand to the right; a dash or nothing at all may stand for one. */
@@ -40,14 +41,21 @@ function showAbout(about) {
   ])));
 }
 
+/** The first warnings, and the others where one asks for them: what the page is of comes first. */
 function showWarnings(warnings) {
+  const list = (texts) => createElement("ul", {}, texts.map((text) => createElement("li", { textContent: text })));
+  const others = warnings.slice(MOST_WARNINGS);
   element("warnings").hidden = warnings.length === 0;
-  element("warnings").append(createElement("ul", {}, warnings.map((text) => createElement("li", { textContent: text }))));
+  element("warnings").append(list(warnings.slice(0, MOST_WARNINGS)));
+  if (others.length === 0) return;
+  const summary = createElement("summary", { textContent: `${others.length} more` });
+  element("warnings").append(createElement("details", { ontoggle: leaveRoomAboveFilm }, [summary, list(others)]));
 }
 
 /** The three-dimensional views; none, with a word on the page, where the browser cannot draw them. */
 function createViews(films, scales) {
-  if (!hasWebGL()) {
+  const renderers = films.map(createRenderer);
+  if (renderers.includes(null)) {
     element("film").classList.add("without-view");
     reportProblem("The three-dimensional view needs WebGL, which this browser does not offer. All else is shown.", "no WebGL");
     return [];
@@ -62,25 +70,31 @@ function createViews(films, scales) {
     return scene;
   });
   const cameras = keptCameras();
-  return films.map((film, index) => new SceneView(film, places[index], scales, cameras[index]));
+  const views = films.map((film, index) => new SceneView(film, places[index], renderers[index], scales, cameras[index]));
+  // Films side by side are seen from the same place.
+  for (const view of views) {
+    view.onTurn = ({ cameraPlace }) => views.filter((other) => other !== view).forEach((other) => other.follow(cameraPlace));
+  }
+  return views;
 }
 
 /** Sets up views and controls; gives the views when the first frame is drawn. The first film has the plots. */
 async function startFilms(films, plots) {
+  await runLibrary("three");
+  Three.ColorManagement.enabled = false; // colours are those of the style sheet
   for (const film of films) {
     if (!film.patches?.max_pressure) film.patches = null; // no contact in the whole film
   }
   const views = createViews(films, commonScales(films));
-  const redraw = () => player.redraw();
   if (views.length > 0) {
     // Before the first frame, since these take room from the views.
-    addToggles(views, films[0], redraw);
-    addLegend(views, films[0], redraw);
+    addToggles(views, films[0]);
+    addLegend(views, films[0]);
     showForceScale(views[0]);
   }
-  const planes = films[0].patches ? new PatchPlanes(films[0], element("patches")) : null;
-  const player = new Player(films, views, plots, planes);
-  await player.open();
+  const planes = films[0].patches && new PatchPlanes(films[0], element("patches"));
+  const figures = [planes, new FieldSlice(films[0], element("slice"), planes, plots.entries.size === 0)].filter(Boolean);
+  await new Player(films, views, plots, figures).open();
   return views;
 }
 
@@ -114,12 +128,14 @@ async function start() {
   showTables(tables);
   element("film").hidden = films.length === 0;
   element("plots").hidden = plots.length === 0;
-  const hasFigures = plots.length + tables.length > 0 || films[0]?.patches?.max_pressure > 0;
+  const hasFields = films[0]?.bodies.some(({ parts }) => parts.some(({ field }) => field));
+  const hasFigures = plots.length + tables.length > 0 || films[0]?.patches?.max_pressure > 0 || hasFields;
   leaveRoomAboveFilm();
   element("main").classList.add(films.length > 0 ? "with-film" : "without-film", hasFigures ? "with-figures" : "without-figures");
   const column = new PlotColumn(plots, films[0] ?? null, element("plots"));
   const views = films.length > 0 ? await startFilms(films, column) : [];
   if (version) watchVersion(version, views);
+  if (plots.length > 0) await runLibrary("plotly");
   await column.drawSeen();
   await nextAnimationFrame();
   document.documentElement.dataset.frame ??= "0";

@@ -1,190 +1,207 @@
 // The three-dimensional view.
 
-const FORCE_COLOR = "#c8321f";
 const SEE_THROUGH_OPACITY = 0.35;
-const HALF_SPACE_OPACITY = 0.18;
-const FIRST_CAMERA = { eye: { x: 1.2, y: -1.82, z: 0.88 }, center: { x: 0, y: 0, z: -0.1 }, up: { x: 0, y: 0, z: 1 } };
-// The epsilon: by default, triangles of square millimetres count as too small to be lit.
-const BODY_LIGHTING = { ambient: 0.55, diffuse: 0.6, specular: 0.05, roughness: 0.8, fresnel: 0, facenormalsepsilon: 0 };
-const LIGHT_POSITION = { x: 40000, y: -60000, z: 100000 };
-const WHEEL_PAUSE = 900; // ms without a turn of the wheel until the film goes on
-const SCENE_OPTIONS = { displaylogo: false, responsive: true, plotGlPixelRatio: window.devicePixelRatio };
-const FLAT_LIGHTING = { ambient: 1, diffuse: 0, specular: 0, fresnel: 0 };
+const SHARP_EDGE = 30; // degrees between triangles
+const MOST_NUMBERS = 12; // of forces at a time
+const CAMERA_DIRECTION = [1.2, -1.82, 0.98];
+const FIELD_OF_VIEW = 30; // degrees
+const GRID_LINES = 6; // about, along the longest side of what is seen
 
-/** Whether Plotly will be able to draw in three dimensions. */
-function hasWebGL() {
+/** What draws a view; null where the browser cannot draw in three dimensions. */
+function createRenderer() {
   try {
-    return document.createElement("canvas").getContext("webgl") !== null;
+    const renderer = new Three.WebGLRenderer({ antialias: true, alpha: true });
+    renderer.debug.checkShaderErrors = false; // it would wait for the graphics card
+    renderer.outputColorSpace = Three.LinearSRGBColorSpace;
+    Object.assign(renderer.shadowMap, { enabled: true, type: Three.PCFShadowMap, autoUpdate: false });
+    return renderer;
   } catch {
-    return false;
+    return null;
   }
 }
 
 class SceneView {
-  constructor(film, container, { metresPerNewton, longest, pressure }, camera) {
-    this.film = film;
-    this.container = container;
-    this.dataRevision = 0;
-    this.heldUntil = 0;
-    this.metresPerNewton = metresPerNewton;
-    this.longest = longest;
-    this.arrows = new ArrowSurface(film.wrenches.length, 0.045 * largestExtent(film.bounds));
-    this.patchSurface = film.patches ? new PatchSurface(film.patches) : null;
-    this.shown = { bodies: true, patches: true, forces: true, seeThrough: film.patches !== null, visualParts: true };
+  constructor(film, container, renderer, { metresPerNewton, longest, pressure }, camera) {
+    Object.assign(this, { film, container, renderer, metresPerNewton, longest, frame: -1, onTurn: () => {} });
+    this.shown = { bodies: true, edges: true, patches: true, forces: true, seeThrough: film.patches !== null, visualParts: true, axes: true };
     this.hiddenBodies = new Set();
-    this.pieces = film.bodies.flatMap(bodyPieces);
-    this.patchTrace = this.patchSurface && patchTrace(pressure);
-    this.forceTrace = forceTrace(this.arrows);
-    this.traces = [...this.pieces.map((piece) => piece.trace), this.patchTrace, this.forceTrace].filter(Boolean);
-    this.layout = sceneLayout(sceneRanges(film, metresPerNewton, longest), camera ?? firstCamera(container));
-    for (const piece of this.pieces) placeVertices(piece.vertices, piece.poses, 0, piece.trace);
-    this.waitForCamera();
+    this.ranges = sceneRanges(film, metresPerNewton, longest);
+    const step = roundStep(Math.max(...this.ranges.map(([low, high]) => high - low)), GRID_LINES);
+    this.marks = axisLabels(this.ranges, step);
+    this.scene = new Three.Scene().add(...createLights(this.ranges));
+    this.bodies = film.bodies.map((body) => ({ ...body, group: new Three.Group(), pieces: bodyPieces(body, step) }));
+    for (const { group, pieces } of this.bodies) this.scene.add(group.add(...pieces.map(({ object }) => object)));
+    const hasFloor = this.bodies.some(({ pieces }) => pieces.some(({ kind }) => kind === "half_space"));
+    this.axes = new Three.Group().add(createAxes(this.ranges), ...(hasFloor ? [] : [floorBelow(this.ranges, step)]));
+    this.scene.add(this.axes);
+    this.patchSurface = film.patches && new PatchSurface(film.patches, pressure);
+    if (film.patches) this.scene.add(this.patchSurface.mesh);
+    const red = new Three.MeshLambertMaterial({ color: paint("--force") });
+    const shapes = arrowShapes();
+    this.arrows = film.wrenches.map(() => new Arrow(0.15 * longest, shapes, red));
+    this.forces = new Three.Group();
+    for (const { group } of this.arrows) this.forces.add(group);
+    this.scene.add(this.forces);
+    this.createCanvas();
+    this.createCamera(camera);
+    if (film.patches) container.append(colorBar(pressure));
+    this.applyChoices();
   }
 
-  /** Draws a frame; resolves when it is on the screen. */
-  async show(frame) {
-    for (const piece of this.pieces) {
-      if (!piece.fixed) placeVertices(piece.vertices, piece.poses, frame * 7, piece.trace);
+  createCanvas() {
+    this.place = createElement("div", { className: "space" }, [this.renderer.domElement]);
+    this.labels = new Labels(this.place);
+    this.container.append(this.place);
+    new ResizeObserver(() => { this.resize(); this.render(); }).observe(this.place);
+  }
+
+  createCamera(kept) {
+    const size = largestExtent([0, 1].map((end) => this.ranges.map((range) => range[end])));
+    this.camera = new Three.PerspectiveCamera(FIELD_OF_VIEW, 1, 0.01 * size, 100 * size);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new Three.OrbitControls(this.camera, this.renderer.domElement);
+    this.controls.zoomToCursor = true;
+    this.resize();
+    if (kept) this.setCamera(kept);
+    else this.resetCamera();
+    this.controls.addEventListener("change", () => { this.render(); this.onTurn(this); });
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.place;
+    if (width === this.labels.width && height === this.labels.height) return;
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.renderer.setPixelRatio(ratio);
+    this.renderer.setSize(width, height, false);
+    this.labels.resize(width, height, ratio);
+    this.camera.aspect = width / Math.max(height, 1);
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Draws a frame. */
+  show(frame) {
+    if (frame === this.frame) return;
+    this.frame = frame;
+    for (const { fixed, poses, group } of this.bodies) {
+      const [x, y, z, w, a, b, c] = poses.subarray(fixed ? 0 : frame * 7);
+      group.position.set(x, y, z);
+      group.quaternion.set(a, b, c, w);
     }
-    if (this.patchTrace) Object.assign(this.patchTrace, this.patchSurface.arraysAt(frame));
-    this.film.wrenches.forEach((wrench, arrow) => {
+    this.patchSurface?.show(frame);
+    this.numbers = [];
+    this.film.wrenches.forEach((wrench, index) => {
       const { point, force } = forceAt(wrench, frame);
-      this.arrows.place(arrow, point, arrowOf(force, this));
+      const arrow = this.arrows[index];
+      arrow.place(point, arrowOf(force, this));
+      if (arrow.group.visible) this.numbers.push({ at: arrow.tip, size: Math.hypot(...force), isForce: true });
     });
-    this.applyChoices();
-    await this.draw();
+    this.numbers.sort((a, b) => b.size - a.size).splice(MOST_NUMBERS);
+    for (const number of this.numbers) number.text = `${Number(number.size.toPrecision(3))} N`;
+    this.renderer.shadowMap.needsUpdate = true;
+    this.render();
   }
 
   applyChoices() {
-    for (const { body, kind, hasTwin, trace } of this.pieces) {
-      const asked = !hasTwin || (kind === "visual") === this.shown.visualParts;
-      trace.visible = asked && this.shown.bodies && !this.hiddenBodies.has(body);
-      if (kind !== "half_space") trace.opacity = this.shown.seeThrough ? SEE_THROUGH_OPACITY : 1;
+    const { shown } = this;
+    for (const { name, pieces } of this.bodies) {
+      for (const { kind, hasTwin, object, body, edges } of pieces) {
+        const asked = !hasTwin || (kind === "visual") === shown.visualParts;
+        object.visible = asked && shown.bodies && !this.hiddenBodies.has(name);
+        if (kind === "half_space") continue;
+        const opacity = shown.seeThrough ? SEE_THROUGH_OPACITY : 1;
+        Object.assign(body.material, { opacity, transparent: shown.seeThrough, depthWrite: !shown.seeThrough, needsUpdate: true });
+        body.receiveShadow = !shown.seeThrough; // in sight from both sides, it would look dirty
+        edges.visible = shown.edges;
+      }
     }
-    if (this.patchTrace) this.patchTrace.visible = this.shown.patches;
-    this.forceTrace.visible = this.shown.forces && this.metresPerNewton > 0;
+    if (this.patchSurface) this.patchSurface.mesh.visible = shown.patches;
+    this.forces.visible = shown.forces && this.metresPerNewton > 0;
+    this.axes.visible = shown.axes;
+    this.renderer.shadowMap.needsUpdate = true;
+    this.render();
   }
 
-  async draw() {
-    // A redraw returns to the layout's camera, which lags behind the one that
-    // the user has set; Plotly tells that one only through its inner scene.
-    const { drawnScene } = this;
-    if (drawnScene) this.layout.scene.camera = drawnScene.getCamera();
-    // The arrays change in place: only a new revision tells Plotly to read them again.
-    this.dataRevision += 1;
-    this.layout.datarevision = this.dataRevision;
-    await Plotly.react(this.container, this.traces, this.layout, SCENE_OPTIONS);
-    skipPicking(this.drawnScene.glplot);
-    await nextAnimationFrame();
+  render() {
+    if (this.frame < 0) return;
+    this.renderer.render(this.scene, this.camera);
+    this.labels.draw(this.camera, [...(this.forces.visible ? this.numbers : []), ...(this.shown.axes ? this.marks : [])]);
   }
 
-  /** Plotly's own scene, which it does not hand out; none before the first frame. */
-  get drawnScene() {
-    return this.container._fullLayout?.scene?._scene;
+  /** Where it is seen from, and what it turns about. */
+  get cameraPlace() {
+    return [this.camera.position.toArray(), this.controls.target.toArray()];
   }
 
-  /** Whether the user is turning or zooming the view: see waitForCamera. */
-  get isHeld() {
-    return performance.now() < this.heldUntil;
+  setCamera([position, target]) {
+    this.camera.position.set(...position);
+    this.controls.target.set(...target);
+    this.controls.update();
   }
 
-  /** Plotly ignores the mouse for half a second after a redraw, so a playing film has to wait for it. */
-  waitForCamera() {
-    const hold = (milliseconds) => { this.heldUntil = performance.now() + milliseconds; };
-    this.container.addEventListener("pointerdown", () => hold(Infinity));
-    window.addEventListener("pointerup", () => hold(0));
-    window.addEventListener("pointercancel", () => hold(0));
-    this.container.addEventListener("wheel", () => hold(WHEEL_PAUSE), { capture: true, passive: true });
+  /** Goes to where another view is seen from. */
+  follow(place) {
+    const { onTurn } = this;
+    this.onTurn = () => {};
+    this.setCamera(place);
+    this.onTurn = onTurn;
   }
 
+  /** As near as all of the ranges are still seen. */
   resetCamera() {
-    return Plotly.relayout(this.container, { "scene.camera": firstCamera(this.container) });
+    const away = unit(CAMERA_DIRECTION);
+    const across = unit(cross([0, 0, 1], away));
+    const up = cross(away, across);
+    const middle = this.ranges.map(([low, high]) => (low + high) / 2);
+    const high = Math.tan((FIELD_OF_VIEW * Math.PI) / 360);
+    const distance = greatest([0, 1, 2, 3, 4, 5, 6, 7], (corner) => {
+      const at = minus(this.ranges.map((range, axis) => range[(corner >> axis) & 1]), middle);
+      return dot(at, away) + 1.08 * Math.max(Math.abs(dot(at, across)) / (high * this.camera.aspect), Math.abs(dot(at, up)) / high);
+    });
+    this.setCamera([middle.map((value, axis) => value + distance * away[axis]), middle]);
   }
 }
 
-/**
- * Nothing is picked with the mouse here. By default Plotly draws everything a second time for that, and
- * waits until the graphics card has done so.
- */
-function skipPicking(glplot) {
-  const pickable = glplot.objects.filter((object) => object.pickSlots > 0);
-  if (pickable.length === 0) return;
-  for (const object of pickable) object.pickSlots = 0;
-  // Only when an object comes does Plotly look again at what can be picked.
-  const last = glplot.objects.at(-1);
-  glplot.remove(last);
-  glplot.add(last);
-}
-
-/** Up to three pieces of a body, each one trace: its solid, its visual and its half-space parts. */
-function bodyPieces(body) {
+/** Up to three pieces of a body: its solid, its visual and its half-space parts. */
+function bodyPieces(body, step) {
   const isSolid = ({ kind }) => kind === "rigid" || kind === "compliant";
-  const groups = [
-    { kind: "solid", parts: body.parts.filter(isSolid) },
-    { kind: "visual", parts: body.parts.filter(({ kind }) => kind === "visual") },
-    { kind: "half_space", parts: body.parts.filter(({ kind }) => kind === "half_space") },
-  ].filter(({ parts }) => parts.length > 0);
-  const kinds = new Set(groups.map(({ kind }) => kind));
-  const hasTwin = (kind) => kind !== "half_space" && kinds.has("solid") && kinds.has("visual");
-  return groups.map(({ kind, parts }) => {
-    const { vertices, corners } = mergeParts(parts);
-    const trace = bodyTrace(body, kind === "half_space", createPoints(vertices.length / 3), corners);
-    return { body: body.name, fixed: body.fixed, poses: body.poses, kind, hasTwin: hasTwin(kind), vertices, trace };
+  const [solid, visual, floors] = [isSolid, ({ kind }) => kind === "visual", ({ kind }) => kind === "half_space"].map((is) => body.parts.filter(is));
+  const hasTwin = solid.length > 0 && visual.length > 0;
+  const pieces = [["solid", solid], ["visual", visual]].filter(([, parts]) => parts.length > 0);
+  return [
+    ...pieces.map(([kind, parts]) => ({ kind, hasTwin, ...createSolid(mergeParts(parts), body.color) })),
+    ...floors.map(({ vertices }) => ({ kind: "half_space", hasTwin: false, object: createFloor(vertices, body.color, step) })),
+  ];
+}
+
+/** A surface with its sharp edges. */
+function createSolid(geometry, color) {
+  // Its own edges lie before it. Surfaces that are only drawn may be open. Shadows of back sides do not mottle the front.
+  const sides = { side: Three.DoubleSide, shadowSide: Three.BackSide };
+  const material = { ...sides, color, flatShading: true, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
+  const body = new Three.Mesh(geometry, new Three.MeshLambertMaterial(material));
+  body.castShadow = true;
+  const line = new Three.LineBasicMaterial({ color: paint("--ink"), transparent: true, opacity: 0.45 });
+  const edges = new Three.LineSegments(new Three.EdgesGeometry(geometry, SHARP_EDGE), line);
+  return { object: new Three.Group().add(body, edges), body, edges };
+}
+
+/** What the colours of contact surfaces mean. */
+function colorBar(pressure) {
+  const step = roundStep(pressure, 5);
+  const marks = multiplesWithin(0, pressure, step).map((value) => {
+    const mark = createElement("span", { textContent: formatPressure(value) });
+    mark.style.left = `${(100 * value) / pressure}%`;
+    return mark;
   });
+  const bar = createElement("div", { className: "color-bar" }, [createElement("b", { textContent: "pressure" }), ...marks]);
+  bar.style.setProperty("--colors", VIRIDIS.join(","));
+  return bar;
 }
 
-function bodyTrace({ name, color }, isHalfSpace, points, corners) {
-  return {
-    type: "mesh3d",
-    name,
-    color,
-    opacity: isHalfSpace ? HALF_SPACE_OPACITY : 1,
-    flatshading: true,
-    lighting: isHalfSpace ? FLAT_LIGHTING : BODY_LIGHTING,
-    lightposition: LIGHT_POSITION,
-    hoverinfo: "skip",
-    ...points,
-    ...corners,
-  };
-}
-
-function patchTrace(pressure) {
-  return {
-    type: "mesh3d",
-    name: "pressure",
-    intensitymode: "vertex",
-    colorscale: "Viridis",
-    cmin: 0,
-    cmax: pressure,
-    lighting: FLAT_LIGHTING,
-    hoverinfo: "skip",
-    colorbar: {
-      title: { text: "pressure, Pa", side: "top" },
-      orientation: "h",
-      tickfont: { color: paint("--ink") },
-      tickformat: "~s",
-      thickness: 10,
-      len: 0.7,
-      y: 0.02,
-      ypad: 0,
-      yanchor: "bottom",
-      outlinewidth: 0,
-    },
-  };
-}
-
-function forceTrace(arrows) {
-  return {
-    type: "mesh3d",
-    name: "forces",
-    color: FORCE_COLOR,
-    flatshading: true,
-    lighting: { ...BODY_LIGHTING, ambient: 0.75 },
-    lightposition: LIGHT_POSITION,
-    hoverinfo: "skip",
-    ...arrows.points,
-    ...arrows.corners,
-  };
+function formatPressure(value) {
+  const rounded = Number(value.toPrecision(3));
+  const [unit, name] = [[1e9, "GPa"], [1e6, "MPa"], [1e3, "kPa"]].find(([size]) => rounded >= size) ?? [1, "Pa"];
+  return `${Number((rounded / unit).toPrecision(3))} ${name}`;
 }
 
 const CAMERAS = "isobar cameras";
@@ -192,7 +209,7 @@ const CAMERAS = "isobar cameras";
 /** Keeps where the views are seen from until the page is loaded anew. */
 function keepCameras(views) {
   try {
-    sessionStorage.setItem(CAMERAS, JSON.stringify(views.map((view) => view.drawnScene?.getCamera() ?? null)));
+    sessionStorage.setItem(CAMERAS, JSON.stringify(views.map((view) => view.cameraPlace)));
   } catch {
     // Some browsers keep nothing for local files.
   }
@@ -207,45 +224,4 @@ function keptCameras() {
   } catch {
     return [];
   }
-}
-
-/** From farther away where the view is higher than wide. */
-function firstCamera({ clientWidth, clientHeight }) {
-  const camera = structuredClone(FIRST_CAMERA); // Plotly writes into it
-  const farther = Math.min(2, Math.max(1, clientHeight / clientWidth || 1));
-  for (const axis of ["x", "y", "z"]) camera.eye[axis] *= farther;
-  return camera;
-}
-
-function sceneLayout(ranges, camera) {
-  const extents = ranges.map(([low, high]) => high - low);
-  // All axes to one scale, and the whole about as large as Plotly's usual unit cube.
-  const unit = Math.hypot(...extents) / Math.sqrt(3);
-  const axis = (name, index) => ({
-    title: { text: `${name}, m`, font: { size: 12 } },
-    range: ranges[index],
-    autorange: false,
-    nticks: Math.max(2, Math.round((6 * extents[index]) / Math.max(...extents))),
-    tickfont: { size: 10 },
-    gridcolor: paint("--grid"),
-    zerolinecolor: paint("--line"),
-    showspikes: false,
-    showbackground: false,
-  });
-  return {
-    margin: { l: 0, r: 0, t: 0, b: 0 },
-    showlegend: false,
-    paper_bgcolor: paint("--paper"),
-    font: { color: paint("--ink") },
-    scene: {
-      xaxis: axis("x", 0),
-      yaxis: axis("y", 1),
-      zaxis: axis("z", 2),
-      aspectmode: "manual",
-      aspectratio: { x: extents[0] / unit, y: extents[1] / unit, z: extents[2] / unit },
-      camera,
-      dragmode: "turntable",
-      hovermode: false,
-    },
-  };
 }
