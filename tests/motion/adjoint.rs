@@ -247,12 +247,17 @@ fn adjoint_equals_forward_and_differences_over_500_steps() {
 #[test]
 fn pseudo_inertias_have_the_derivatives_of_differences() {
     let (model, initial) = scene();
-    let moving = (0..model.bodies().len()).filter(|&body| model.body_mass(body).is_some());
+    // A free body and a link.
+    let bodies = |is_free: bool| {
+        (0..model.bodies().len())
+            .find(|&body| model.body_mass(body).is_some() && model.bodies()[body].is_free() == is_free)
+    };
+    let moving = [true, false].into_iter().filter_map(bodies);
     let of_body = |body| (0..10).map(move |index| Parameter::PseudoInertia { body, index });
     let parameters: Vec<Parameter> = moving.flat_map(of_body).collect();
-    let controls = controls(60);
+    let controls = controls(20);
     for integrator in [Integrator::SemiImplicitEuler, exact(ContactModel::Lagged)] {
-        let r = rollout(&model, &initial, &controls, integrator, 60);
+        let r = rollout(&model, &initial, &controls, integrator, 20);
         let adjoint = loss_gradient(&r, &Task, &parameters, Checkpoints::All).expect("simulates");
         assert!(adjoint.by_parameters.iter().any(|by| *by != 0.0));
         parameters.par_iter().zip(&adjoint.by_parameters).for_each(|(parameter, by)| {
