@@ -30,9 +30,9 @@ impl<T: Scalar> RigidTransform<T> {
         Self::new(Matrix3::identity(), Vector3::zeros())
     }
 
-    /// A pure translation.
-    pub fn from_translation(translation: Vector3<T>) -> Self {
-        Self::new(Matrix3::identity(), translation)
+    /// A pure translation: a vector, or its three numbers.
+    pub fn from_translation(translation: impl Into<Vector3<T>>) -> Self {
+        Self::new(Matrix3::identity(), translation.into())
     }
 
     /// A constant pose as scalars `T`.
