@@ -1,5 +1,6 @@
 //! Simulations: from an initial state to a trajectory.
 
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
 
@@ -15,7 +16,8 @@ use crate::scalar::Scalar;
 use crate::step::{StepProblem, StepWorkspace, Substep};
 
 /// States at increasing times.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct Trajectory<T = f64> {
     /// Times in s, the first of them 0.
     pub times: Vec<f64>,

@@ -69,13 +69,6 @@ pub enum Integrator {
     ErrorControlled(ErrorControlled),
 }
 
-impl Default for Integrator {
-    /// A velocity-level step with [`ContactModel::Lagged`].
-    fn default() -> Self {
-        Self::velocity_level(ContactModel::Lagged)
-    }
-}
-
 impl Integrator {
     /// The order of convergence of a smooth motion in the length of the steps; of error-controlled steps in
     /// that of the substeps.

@@ -99,9 +99,8 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     for (i, (robot, t)) in robots.iter().zip(&table.robots).enumerate() {
         let joints = robot.joints.iter().map(|joint| joint.name.clone()).collect();
         let weightless = robot.weightless || t.gravity_compensation;
-        let actuators = robot.actuators.clone();
         let field = root.key("robots").index(i);
-        driven.push(DrivenRobot { table: t, field, joints, weightless, actuators });
+        driven.push(DrivenRobot { table: t, field, joints, weightless, actuators: robot.actuators.clone() });
     }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;
@@ -133,8 +132,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
                 is_fixed
             }
             Entry::Free(body, start) if held => {
-                let motion = Motion::Fixed { x_wb: start.pose(), v_wb: start.velocity };
-                bodies.push(Body { motion, ..body });
+                bodies.push(Body {
+                    motion: Motion::Fixed { x_wb: start.pose(), v_wb: start.velocity },
+                    ..body
+                });
                 false
             }
             Entry::Free(body, start) => {

@@ -1,7 +1,7 @@
 //! What the builder refuses, and that what it builds is one truth for contact and gradients.
 
 use super::*;
-use crate::contact::{Collider, ContactModel};
+use crate::contact::{Collider, ContactModel, Deflection};
 use crate::field::RigidSurface;
 use crate::geometry::Shape;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
@@ -9,6 +9,7 @@ use crate::multibody::{
     BodyGeometry, BodyLoad, BodyState, Drive, DrivenCoordinate, LoadFrame, LoadHistory, LoadKind,
     MassProperties, MassSource, Parameter, SensorWorkspace, State, Transmission,
 };
+use crate::rollout::{Controls, Rollout, SimulationSettings, Trajectory};
 use crate::spatial::RigidTransform;
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace};
 use nalgebra::Matrix3;
@@ -94,6 +95,23 @@ fn velocity_after_step(model: &Model, integrator: Integrator) -> Vector3<f64> {
     let start = state(model);
     let problem = StepProblem { control: &[0.0], ..StepProblem::new(model, &start, 1e-3) };
     integrator.step(&problem, &mut StepWorkspace::default()).unwrap().bodies[0].velocity.translational
+}
+
+#[test]
+fn motions_and_materials_come_back_from_json() {
+    let builder = parts();
+    let model = ModelBuilder {
+        contact: ContactSettings { bristle_length: Some(1e-5), ..builder.contact },
+        ..builder
+    };
+    let model = model.build().unwrap();
+    let controls = Controls::zeros(3, 1);
+    let start = state(&model);
+    let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 3e-3).with_controls(&controls);
+    let motion = rollout.simulate().unwrap();
+    assert!(motion.states[3].bristles.iter().any(|bristle| *bristle != Deflection::zero()));
+    let json = serde_json::to_string(&(&motion, &OTHER)).unwrap();
+    assert_eq!(serde_json::from_str::<(Trajectory, Material)>(&json).unwrap(), (motion, OTHER));
 }
 
 #[test]
