@@ -34,13 +34,14 @@ pub struct Trajectory<T = f64> {
 /// use isobar::*;
 ///
 /// let foam = Material::new(1e5, 1.0, 0.5);
-/// let ball = BodyGeometry::new(Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.05, foam)?);
-/// let ball = Body::free("ball", MassSource::Density(200.0), vec![ball])?;
-/// let floor = BodyGeometry::new(Collider::rigid_half_space(foam));
-/// let floor = Body::fixed("floor", RigidTransform::identity(), vec![floor]);
-/// let model = ModelBuilder { bodies: vec![ball, floor], ..Default::default() }.build()?;
-/// let above = RigidTransform::from_translation([0.0, 0.0, 0.06]);
-/// let start = State::of_bodies(vec![BodyState::at_rest(&above)]);
+/// let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.05, foam)?;
+/// let floor = Collider::rigid_half_space(foam);
+/// let bodies = vec![
+///     Body::free("ball", MassSource::Density(200.0), vec![BodyGeometry::new(ball)])?,
+///     Body::fixed("floor", RigidTransform::identity(), vec![BodyGeometry::new(floor)]),
+/// ];
+/// let model = ModelBuilder { bodies, ..Default::default() }.build()?;
+/// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::from_translation([0.0, 0.0, 0.06]))]);
 /// let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 0.5);
 /// let motion = rollout.simulate()?;
 /// let height = motion.states[500].bodies[0].position.z;

@@ -78,12 +78,8 @@ pub fn model(
             Body::free(format!("free {i}"), MassSource::Given(mass(MASS)), vec![own]).expect("a mass")
         })
         .collect();
-    bodies.extend(
-        fixed
-            .into_iter()
-            .enumerate()
-            .map(|(i, (pose, own))| Body::fixed(format!("fixed {i}"), pose, vec![own])),
-    );
+    let fixed = fixed.into_iter().enumerate();
+    bodies.extend(fixed.map(|(i, (pose, own))| Body::fixed(format!("fixed {i}"), pose, vec![own])));
     ModelBuilder { bodies, materials, ..Default::default() }.build().expect("a model")
 }
 

@@ -253,9 +253,8 @@ mod tests {
     }
 
     fn a_box() -> Arc<ContactGeometry> {
-        Arc::new(ContactGeometry::Compliant(
-            PressureField::of_shape(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).expect("a box"),
-        ))
+        let field = PressureField::of_shape(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).expect("a box");
+        Arc::new(ContactGeometry::Compliant(field))
     }
 
     proptest! {
