@@ -9,16 +9,15 @@ mod clock;
 mod median;
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, Material, SurfaceRepresentation, Workspace,
-    contact, contact_jacobian,
+    Collider, ContactPair, ContactSettings, Material, SurfaceRepresentation, Workspace, contact,
+    contact_jacobian,
 };
-use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::field::{PressureField, RigidSurface};
 use isobar::geometry::{Shape, SurfaceMesh, VolumeMesh};
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_exponential, rotation_from_rpy};
 use median::median;
@@ -47,19 +46,14 @@ impl Scene {
     }
 }
 
-fn collider(geometry: ContactGeometry) -> Collider {
-    Collider::new(Arc::new(geometry), MATERIAL, 0.1)
-}
-
 fn icosphere(radius: f64, level: u32) -> Collider {
     let mesh = VolumeMesh::icosphere(radius, level);
     let extent = mesh.vertices.iter().map(|v| if v.norm() < 0.5 * radius { 1.0 } else { 0.0 }).collect();
-    collider(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
+    Collider::compliant(PressureField::new(mesh, extent).unwrap(), MATERIAL)
 }
 
 fn cuboid(size: [f64; 3]) -> Collider {
-    let (mesh, extent) = primitive_field(&Shape::Box { size }, 1.0).unwrap();
-    collider(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
+    Collider::of_shape(&Shape::Box { size }, 1.0, MATERIAL).unwrap()
 }
 
 fn random_vector(rng: &mut ChaCha8Rng) -> Vector3<f64> {
@@ -320,8 +314,8 @@ fn main() {
     let flat = [0.0; 3];
     let slab = || cuboid([0.2, 0.16, 0.12]);
     let cube = || cuboid([0.1; 3]);
-    let rigid_ball = collider(ContactGeometry::Rigid(RigidSurface::new(SurfaceMesh::icosphere(radius, 2))));
-    let rigid_ground = collider(ContactGeometry::RigidHalfSpace);
+    let rigid_ball = Collider::rigid(RigidSurface::new(SurfaceMesh::icosphere(radius, 2)), MATERIAL);
+    let rigid_ground = Collider::rigid_half_space(MATERIAL);
     let scenes = [
         nearly_fixed(
             "box on box, face on face, 8 mm deep",

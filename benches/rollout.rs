@@ -11,13 +11,12 @@ mod clock;
 mod median;
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clock::thread_time;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
-use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, Material};
-use isobar::field::{PressureField, primitive_field};
+use isobar::contact::{Collider, ContactModel, ContactSettings, Material};
+use isobar::field::PressureField;
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassSource, Model, ModelBuilder,
@@ -85,31 +84,19 @@ impl Loss for Reach {
     }
 }
 
-fn geometry(geometry: ContactGeometry) -> BodyGeometry {
-    let unit_mass = match &geometry {
-        ContactGeometry::Compliant(field) => Some(field.mesh().mass_properties().unwrap()),
-        _ => None,
-    };
-    let collider = Collider::new(Arc::new(geometry), MATERIAL, 0.1);
-    BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(0), unit_mass }
-}
-
 fn ball(level: u32) -> BodyGeometry {
     let mesh = VolumeMesh::icosphere(0.05, level);
     let extent = (0..mesh.vertices.len()).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
-    geometry(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
-}
-
-fn slab() -> BodyGeometry {
-    let (mesh, extent) = primitive_field(&Shape::Box { size: [0.4, 0.4, 0.1] }, 1.0).unwrap();
-    geometry(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap()))
+    let field = PressureField::new(mesh, extent).unwrap();
+    BodyGeometry::new(Collider::compliant(field, MATERIAL)).of_material(0)
 }
 
 /// A ball of 20·4^level tetrahedra that rolls on a box.
 fn ball_on_box(level: u32) -> (Model, State) {
     let ball = Body::free("ball", MassSource::Density(1000.0), vec![ball(level)]).unwrap();
-    let at = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
-    let ground = Body::fixed("box", at, SpatialVelocity::zero(), vec![slab()]);
+    let at = RigidTransform::from_translation([0.0, 0.0, -0.05]);
+    let slab = Collider::of_shape(&Shape::Box { size: [0.4, 0.4, 0.1] }, 1.0, MATERIAL).unwrap();
+    let ground = Body::fixed("box", at, vec![BodyGeometry::new(slab).of_material(0)]);
     let materials = vec![NamedMaterial { name: "foam".into(), material: MATERIAL }];
     let settings = ContactSettings { stiction_velocity: 0.01, ..Default::default() };
     let model =

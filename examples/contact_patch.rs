@@ -7,13 +7,10 @@
 mod viridis;
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, Material, Workspace, contact,
-    for_each_contact_polygon,
+    Collider, ContactPair, ContactSettings, Material, Workspace, contact, for_each_contact_polygon,
 };
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::{Shape, SurfaceMesh};
 use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use nalgebra::{Vector2, Vector3};
@@ -124,9 +121,7 @@ impl Piece {
 const MATERIAL: Material = Material::new(1e5, 0.0, 0.5);
 
 fn compliant(shape: &Shape, resolution: f64) -> Result<Collider, Box<dyn std::error::Error>> {
-    let (mesh, extent) = primitive_field(shape, resolution)?;
-    let geometry = ContactGeometry::Compliant(PressureField::new(mesh, extent)?);
-    Ok(Collider::new(Arc::new(geometry), MATERIAL, 1.0))
+    Ok(Collider::of_shape(shape, resolution, MATERIAL)?)
 }
 
 /// The six faces of a box, each with its outward normal, in the world.

@@ -14,7 +14,6 @@ use isobar::check::{CheckSettings, Verdict, check_scene};
 use isobar::contact::{
     Collider, ContactLaw, ContactModel, ContactSettings, DampingPoint, FrictionPoint, Material, OwnLaw,
 };
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, NamedMaterial, NoForces, State,
@@ -80,16 +79,12 @@ const NOISE: [f64; 2] = [2e-4, 2e-3];
 /// A rubber ball on a rubber table.
 fn scene() -> Result<Model, Box<dyn Error>> {
     let rubber = Material::new(1e5, 0.0, 0.3);
-    let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02)?;
-    let unit_mass = Some(mesh.mass_properties()?);
-    let place = RigidTransform::identity();
-    let collider = Collider::compliant(PressureField::new(mesh, extent)?, rubber);
-    let ball = BodyGeometry { x_bg: place, collider, material: Some(0), unit_mass };
-    let collider = Collider::compliant_half_space(rubber, 0.05);
-    let table = BodyGeometry { x_bg: place, collider, material: Some(0), unit_mass: None };
+    let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.02, rubber)?;
+    let ball = BodyGeometry::new(ball).of_material(0);
+    let table = BodyGeometry::new(Collider::compliant_half_space(rubber, 0.05)).of_material(0);
     let bodies = vec![
         Body::free("ball", MassSource::Density(200.0), vec![ball])?,
-        Body::fixed("table", place, SpatialVelocity::zero(), vec![table]),
+        Body::fixed("table", RigidTransform::identity(), vec![table]),
     ];
     let materials = vec![NamedMaterial { name: "rubber".into(), material: rubber }];
     let contact = ContactSettings { law: Some(OwnLaw::new(&Rubber)), ..Default::default() };

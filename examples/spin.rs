@@ -141,7 +141,7 @@ fn floating() -> Result<(Model, State), Box<dyn std::error::Error>> {
         part("arm", 0.2, [0.05, 0.0, 0.0], [4e-5, 1.7e-4, 1.8e-4]),
         part("head", 0.1, [0.0, 0.0, 0.03], [5e-5, 6e-5, 4e-5]),
     ];
-    let at = |x: f64, y: f64, z: f64| RigidTransform::from_translation(Vector3::new(x, y, z));
+    let at = |x: f64, y: f64, z: f64| RigidTransform::from_translation([x, y, z]);
     let hinge = JointKind::Revolute { axis: Vector3::y() };
     let joints = vec![
         JointDescription::new("floating", JointKind::Free, None, "base", at(0.0, 0.0, 0.0)),

@@ -92,7 +92,7 @@ fn slope() -> (Model, State) {
     let (size, modulus, m) = ([0.1; 3], 1e6, material(1e6, 10.0, 0.01, 0.5));
     let mut b = Builder::default();
     let ground = compliant(Shape::Box { size: [4.0, 4.0, 0.1] }, 1.0);
-    let pose = isobar::spatial::RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let pose = isobar::spatial::RigidTransform::from_translation([0.0, 0.0, -0.05]);
     b.fixed(ground, m, 1.0, pose);
     let depth = GRAVITY * angle.cos() / (0.01 * modulus / 0.1);
     let state = resting(Vector3::new(0.0, 0.0, 0.05 - depth));
@@ -106,7 +106,7 @@ fn slope() -> (Model, State) {
 fn tower(modulus: f64) -> (Model, State) {
     let mut b = Builder::default();
     let ground = compliant(Shape::Box { size: [40.0, 2.0, 0.1] }, 1.0);
-    let pose = isobar::spatial::RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let pose = isobar::spatial::RigidTransform::from_translation([0.0, 0.0, -0.05]);
     b.fixed(ground, material(modulus, 10.0, 0.01, 0.5), 1.0, pose);
     let (cube, mut z) = (compliant(Shape::Box { size: [0.1; 3] }, 1.0), -0.05);
     for i in 0..10 {

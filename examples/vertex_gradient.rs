@@ -6,11 +6,9 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
-use isobar::contact::ContactGeometry;
-use isobar::field::{PressureField, primitive_field};
+use isobar::contact::{Collider, ContactGeometry};
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::io::ProblemFile;
 use isobar::multibody::{Model, Parameter, seeded};
@@ -136,8 +134,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn with_finer_mesh(model: &Model, ball: usize) -> Result<Model, Box<dyn Error>> {
     let mut builder = model.clone().into_builder();
     let collider = &mut builder.bodies[ball].geometries[0].collider;
-    let (mesh, extent) = primitive_field(&Shape::Sphere { radius: RADIUS }, RESOLUTION)?;
-    collider.geometry = Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent)?));
+    *collider = Collider::of_shape(&Shape::Sphere { radius: RADIUS }, RESOLUTION, collider.material)?;
     Ok(builder.build()?)
 }
 

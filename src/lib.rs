@@ -9,30 +9,25 @@
 //!
 //! ```
 //! use isobar::contact::Workspace;
-//! use isobar::field::primitive_field;
-//! use isobar::{Collider, ContactPair, ContactSettings, Material, PressureField, RigidTransform, Shape};
-//! use isobar::{contact, contact_jacobian};
-//! use nalgebra::Vector3;
+//! use isobar::*;
 //! use num_dual::Dual64;
 //!
-//! // A ball of 5 cm radius, meshed at 1 cm, and a rigid floor that fills z ≤ 0.
+//! // A ball of 5 cm radius, meshed at 1 cm, has sunk 5 mm into a rigid floor that fills z ≤ 0.
 //! let foam = Material::new(1e5, 1.0, 0.5);
-//! let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.01)?;
-//! let ball = Collider::compliant(PressureField::new(mesh, extent)?, foam);
+//! let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.01, foam)?;
 //! let floor = Collider::rigid_half_space(foam);
-//!
-//! // The ball has sunk 5 mm into the floor: the force on it in N, and how it follows height and modulus.
 //! let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
-//! let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.045));
+//! let pose = RigidTransform::from_translation([0.0, 0.0, 0.045]);
 //! let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
+//! // The force on it in N, and how it follows height and modulus.
 //! let (patch, jacobian) = contact_jacobian(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
 //! assert!((patch.wrench_on_a.translational.z - 6.926).abs() < 1e-3);
-//! assert!((jacobian.by_pose_a[(5, 5)] + 2753.0).abs() < 1.0);
-//! assert!((jacobian.by_modulus_a[5] - 6.926e-5).abs() < 1e-8);
+//! assert!((jacobian.force_by_translation().m33 + 2753.0).abs() < 1.0);
+//! assert!((jacobian.force_by_modulus().z - 6.926e-5).abs() < 1e-8);
 //!
 //! // Dual numbers carry derivatives with respect to any quantity through the same code: here that of the area.
 //! let height = Dual64::from(0.045).derivative();
-//! let pose = RigidTransform::from_translation(Vector3::new(0.0.into(), 0.0.into(), height));
+//! let pose = RigidTransform::from_translation([0.0.into(), 0.0.into(), height]);
 //! let (ball, floor) = (Collider::lift(&ball), Collider::lift(&floor));
 //! let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
 //! let patch = contact(&pair, &settings, &mut workspace)?.ok_or("no contact")?;
@@ -62,8 +57,8 @@
 //! [`contact::contact_jacobian`], dual numbers at [`Scalar`], a simulation at [`Rollout`], the gradient
 //! of a trajectory by the adjoint at [`rollout::loss_gradient`] and by dual numbers at
 //! [`multibody::seeded`], losses at [`rollout::Loss`], forces at [`AppliedForces`], contact laws at
-//! [`ContactLaw`], fits at [`optimize::fit::fit`], optimal controls at
-//! [`optimize::trajectory::optimize_trajectory`], and many simulations at a time at [`rollout::Batch`].
+//! [`ContactLaw`], fits at [`optimize::fit::fit`], solvers of argmin at
+//! [`optimize::WithGradient`], optimal controls at [`optimize::trajectory::optimize_trajectory`], and many simulations at a time at [`rollout::Batch`].
 //!
 //! Data flows one way through the modules, in the order of the table. What is used most is also here, at the
 //! root of the crate. Motions to look at (recordings, pages, glTF, VTK) are the crate `isobar-report`, and the
@@ -102,8 +97,10 @@ pub use contact::{
 pub use field::PressureField;
 pub use geometry::Shape;
 pub use io::Scene;
-pub use multibody::{AppliedForces, Body, Model, ModelBuilder, Parameter, State};
-pub use rollout::{Rollout, SimulationSettings, loss_gradient};
+pub use multibody::{
+    AppliedForces, Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, Parameter, State,
+};
+pub use rollout::{Checkpoints, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
 pub use scalar::Scalar;
 pub use spatial::RigidTransform;
 pub use step::{Integrator, StepProblem};

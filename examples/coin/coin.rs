@@ -6,15 +6,14 @@
 //! that of these points, see [`limit`].
 
 use std::f64::consts::{PI, TAU};
-use std::sync::Arc;
 
-use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material, SurfaceRepresentation};
+use isobar::contact::{Collider, ContactSettings, Material, SurfaceRepresentation};
 use isobar::field::RigidSurface;
 use isobar::geometry::SurfaceMesh;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial, State,
 };
-use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity};
+use isobar::spatial::RigidTransform;
 use isobar::step::{Integrator, StepError, StepProblem, StepWorkspace};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
@@ -136,14 +135,10 @@ pub fn limit(points: &[(Vector2<f64>, f64)]) -> f64 {
 pub fn model(division: Division, surface: SurfaceRepresentation, stiction_velocity: f64) -> (Model, State) {
     let material = Material::new(MODULUS, 10.0, FRICTION).with_relaxation_time(1e-3);
     let materials = vec![NamedMaterial { name: "metal".into(), material }];
-    let geometry = |geometry: ContactGeometry| BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider: Collider::new(Arc::new(geometry), material, DEPTH),
-        material: Some(0),
-        unit_mass: None,
-    };
-    let mut coin = geometry(ContactGeometry::Rigid(RigidSurface::new(mesh(division))));
-    coin.x_bg = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.5 * THICKNESS));
+    let middle = RigidTransform::from_translation([0.0, 0.0, -0.5 * THICKNESS]);
+    let coin = Collider::rigid(RigidSurface::new(mesh(division)), material);
+    let coin = BodyGeometry::new(coin).at(middle).of_material(0);
+    let plane = BodyGeometry::new(Collider::compliant_half_space(material, DEPTH)).of_material(0);
     let square = MASS * RADIUS * RADIUS;
     let across = 0.25 * square + MASS * THICKNESS * THICKNESS / 12.0;
     let mass = MassProperties {
@@ -153,12 +148,7 @@ pub fn model(division: Division, surface: SurfaceRepresentation, stiction_veloci
     };
     let bodies = vec![
         Body::free("coin", MassSource::Given(mass), vec![coin]).expect("a valid mass"),
-        Body::fixed(
-            "plane",
-            RigidTransform::identity(),
-            SpatialVelocity::zero(),
-            vec![geometry(ContactGeometry::CompliantHalfSpace)],
-        ),
+        Body::fixed("plane", RigidTransform::identity(), vec![plane]),
     ];
     let settings = ContactSettings { surface, stiction_velocity, ..Default::default() };
     let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
@@ -166,12 +156,8 @@ pub fn model(division: Division, surface: SurfaceRepresentation, stiction_veloci
     let model = model.build().expect("a valid model");
     let area: f64 = points(division, surface).iter().map(|p| p.1).sum();
     let sink = MASS * GRAVITY * DEPTH / (MODULUS * area);
-    let state = BodyState {
-        orientation: Quaternion::identity(),
-        position: Vector3::new(0.0, 0.0, 0.5 * THICKNESS - sink),
-        velocity: SpatialVelocity::zero(),
-    };
-    (model, State::of_bodies(vec![state]))
+    let pose = RigidTransform::from_translation([0.0, 0.0, 0.5 * THICKNESS - sink]);
+    (model, State::of_bodies(vec![BodyState::at_rest(&pose)]))
 }
 
 /// Sets the coin off with v/(ωR) = `ratio`, the larger of v and ωR being `speed` in m/s.

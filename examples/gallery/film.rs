@@ -103,7 +103,7 @@ pub fn with_shape(model: Model, body: usize, shape: &Shape, x_bg: RigidTransform
     let mut builder = model.into_builder();
     let finest = shape.surface_mesh(DRAWN)?;
     let collider = Collider::rigid(RigidSurface::new(finest), Material::NONE);
-    builder.bodies[body].geometries.push(BodyGeometry { x_bg, collider, material: None, unit_mass: None });
+    builder.bodies[body].geometries.push(BodyGeometry::new(collider).at(x_bg));
     Ok(builder.build()?)
 }
 

@@ -1,10 +1,8 @@
 //! Three models on one pair, a rigid box that is pressed into a flat layer: the field, an elastic foundation, and the overlap's volume
 //! (Elandt et al. 2019, §IV and Figure 3).
 
-use std::sync::Arc;
-
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, Material, Workspace, for_each_contact_polygon,
+    Collider, ContactPair, ContactSettings, Material, Workspace, for_each_contact_polygon,
 };
 use isobar::field::RigidSurface;
 use isobar::geometry::Shape;
@@ -35,8 +33,7 @@ fn pose(depth: f64, tilt: f64) -> RigidTransform {
 
 /// Force along x and z, N, torque about y through the middle of the box, N m, and the field's energy, J.
 pub fn wrench(model: Model, depth: f64, tilt: f64) -> Result<[f64; 4], Failure> {
-    let layer = ContactGeometry::CompliantHalfSpace;
-    let layer = Collider::new(Arc::new(layer), Material::new(SLOPE, 0.0, 0.0), 1.0);
+    let layer = Collider::compliant_half_space(Material::new(SLOPE, 0.0, 0.0), 1.0);
     let surface = RigidSurface::new(Shape::Box { size: BOX }.surface_mesh(1.0)?);
     let body = Collider::rigid(surface, Material::NONE);
     let at = pose(depth, tilt);

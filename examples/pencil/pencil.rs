@@ -1,9 +1,7 @@
 //! A pencil that turns in a loosened grip, and the force that makes it turn by an angle.
 
-use std::sync::Arc;
-
-use isobar::contact::{Collider, ContactGeometry};
-use isobar::field::{PressureField, primitive_field};
+use isobar::contact::Collider;
+use isobar::field::PressureField;
 use isobar::geometry::Shape;
 use isobar::io::Scene;
 use isobar::multibody::BodyState;
@@ -73,12 +71,11 @@ impl Task {
     /// The same task with hard balls of 2 mm radius in place of the pads: nearly points.
     pub fn with_points(mut self) -> Result<Self, Failure> {
         let radius = 0.002;
-        let (mesh, extent) = primitive_field(&Shape::Sphere { radius }, 0.25 * radius)?;
-        let geometry = Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent)?));
+        let field = PressureField::of_shape(&Shape::Sphere { radius }, 0.25 * radius)?;
         let mut model = self.scene.model.into_builder();
         for (finger, inward) in FINGERS.into_iter().zip([1.0, -1.0]) {
             let pad = &mut model.bodies[finger].geometries[0];
-            pad.collider = Collider::new(Arc::clone(&geometry), pad.collider.material, 0.0);
+            pad.collider = Collider::compliant(field.clone(), pad.collider.material);
             if let Some(material) = pad.material {
                 model.materials[material].material.hydroelastic_modulus = 4e8;
             }

@@ -6,7 +6,6 @@ use std::f64::consts::FRAC_PI_2;
 use std::path::Path;
 
 use isobar::contact::{Collider, ContactModel, ContactPair, ContactSettings, Material, Workspace, contact};
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{self, BodyGeometry, BodyState, Model, NamedMaterial};
 use isobar::spatial::{RigidTransform, SpatialVelocity};
@@ -67,8 +66,7 @@ fn tee() -> Study {
 }
 
 fn box_field(size: [f64; 3], material: Material) -> Result<Collider, Box<dyn Error>> {
-    let (mesh, extent) = primitive_field(&Shape::Box { size }, 0.02)?;
-    Ok(Collider::compliant(PressureField::new(mesh, extent)?, material))
+    Ok(Collider::of_shape(&Shape::Box { size }, 0.02, material)?)
 }
 
 impl Study {
@@ -81,8 +79,7 @@ impl Study {
         let mut geometries = Vec::new();
         for (size, center) in &self.boxes {
             let x_bg = RigidTransform::from_translation(*center);
-            let collider = box_field(*size, material)?;
-            geometries.push(BodyGeometry { x_bg, collider, material: Some(0), unit_mass: None });
+            geometries.push(BodyGeometry::new(box_field(*size, material)?).at(x_bg).of_material(0));
         }
         builder.bodies[0].geometries = geometries;
         // It begins where the soles carry it: a step takes its forces at the surface at its start.

@@ -1,9 +1,8 @@
 //! The scenes of Xie and Chakraborty (2019), §5, and the bolt of Hotz et al. (1999), §1.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
-use isobar::contact::{Collider, ContactGeometry, Material};
+use isobar::contact::{Collider, Material};
 use isobar::field::RigidSurface;
 use isobar::geometry::{Shape, SurfaceMesh};
 use isobar::multibody::{
@@ -80,26 +79,17 @@ impl Scene {
 
 /// A rigid geometry of a mesh, or of the shape that it stands for.
 pub fn rigid(mesh: SurfaceMesh, shape: Option<Shape>, material: usize) -> BodyGeometry {
-    let unit_mass = mesh.mass_properties().ok();
     let surface = match shape {
         Some(shape) => RigidSurface::of_shape(shape, mesh),
         None => RigidSurface::new(mesh),
     };
-    let collider = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), Material::NONE, 0.0);
-    BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(material), unit_mass }
+    BodyGeometry::new(Collider::rigid(surface, Material::NONE)).of_material(material)
 }
 
 /// A model of bodies on the plane z = 0, all of one material.
-pub fn on_plane(bodies: Vec<Body>, friction: f64, ellipsoid: [f64; 3], gravity: f64) -> Model {
-    let plane = Collider::new(Arc::new(ContactGeometry::RigidHalfSpace), Material::NONE, 0.0);
-    let ground = BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider: plane,
-        material: Some(0),
-        unit_mass: None,
-    };
-    let mut bodies = bodies;
-    bodies.push(Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![ground]));
+pub fn on_plane(mut bodies: Vec<Body>, friction: f64, ellipsoid: [f64; 3], gravity: f64) -> Model {
+    let ground = BodyGeometry::new(Collider::rigid_half_space(Material::NONE)).of_material(0);
+    bodies.push(Body::fixed("ground", RigidTransform::identity(), vec![ground]));
     let material = Material::new(0.0, 0.0, friction).with_friction_ellipsoid(ellipsoid);
     let materials = vec![NamedMaterial { name: "contact".into(), material }];
     let gravity = Vector3::new(0.0, 0.0, -gravity);

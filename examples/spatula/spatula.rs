@@ -2,10 +2,9 @@
 
 use std::f64::consts::FRAC_PI_2;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
-use isobar::contact::{Collider, ContactGeometry};
+use isobar::contact::Collider;
 use isobar::field::{PressureField, distance_extent};
 use isobar::geometry::VolumeMesh;
 use isobar::io::Scene;
@@ -99,10 +98,10 @@ pub fn use_bubble_mesh(scene: &mut Scene, path: &Path) -> Result<usize, Failure>
     let mesh = VolumeMesh::read(path)?;
     let tetrahedra = mesh.tetrahedra.len();
     let extent = distance_extent(&mesh)?;
-    let geometry = Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent)?));
+    let field = PressureField::new(mesh, extent)?;
     for (body, angle) in BUBBLES.into_iter().zip([FRAC_PI_2, -FRAC_PI_2]) {
         let bubble = &mut model.bodies[body].geometries[0];
-        bubble.collider = Collider::new(Arc::clone(&geometry), bubble.collider.material, 0.0);
+        bubble.collider = Collider::compliant(field.clone(), bubble.collider.material);
         bubble.x_bg.rotation = rotation_exponential(&Vector3::new(angle, 0.0, 0.0));
         bubble.unit_mass = None;
     }

@@ -216,8 +216,7 @@ mod tests {
     /// The pressure of a box grows along its normals; where a line leaves it through another side, it has fallen there too.
     #[test]
     fn a_box_falls_linearly_along_the_normals_of_its_sides() {
-        let (mesh, extent) = primitive_field(&Shape::Box { size: [0.4, 0.3, 0.2] }, 1.0).unwrap();
-        let field = PressureField::new(mesh, extent).unwrap();
+        let field = PressureField::of_shape(&Shape::Box { size: [0.4, 0.3, 0.2] }, 1.0).unwrap();
         let cells = field.cells();
         let mut linear = 0;
         for (i, tetrahedron) in field.tetrahedra().iter().enumerate() {

@@ -1,6 +1,6 @@
 //! What can be wrong with a pressure field.
 
-use crate::geometry::LARGEST_TETRAHEDRON_COUNT;
+use crate::geometry::{LARGEST_TETRAHEDRON_COUNT, MeshError};
 
 /// The most layers that a mesh is cut into.
 pub const LARGEST_LAYER_COUNT: usize = 64;
@@ -10,6 +10,9 @@ pub const LARGEST_LAYER_COUNT: usize = 64;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum FieldError {
+    /// There is no such mesh.
+    #[error(transparent)]
+    Mesh(Box<MeshError>),
     /// The number of extents is not the number of vertices.
     #[error("the mesh has {vertices} vertices but {extents} extents were given; one each is needed")]
     ExtentCount { vertices: usize, extents: usize },
@@ -141,4 +144,10 @@ pub enum FieldError {
          coarser mesh"
     )]
     TooManyLayers,
+}
+
+impl From<MeshError> for FieldError {
+    fn from(error: MeshError) -> Self {
+        Self::Mesh(Box::new(error))
+    }
 }

@@ -2,6 +2,8 @@
 
 use nalgebra::Vector3;
 
+use super::error::FieldError;
+use super::pressure_field::PressureField;
 use crate::geometry::{MeshError, Shape, VertexPlace, VolumeMesh, vertex_places};
 
 /// The extent ε of a shape at a point of it, in the shape's frame, before tessellation: the
@@ -43,6 +45,17 @@ pub fn primitive_field(shape: &Shape, resolution: f64) -> Result<(VolumeMesh, Ve
     let places = vertex_places(mesh.vertices.len(), &mesh.tetrahedra);
     let extent = places.iter().map(|&p| if p == VertexPlace::Boundary { 0.0 } else { 1.0 }).collect();
     Ok((mesh, extent))
+}
+
+impl PressureField {
+    /// The field of a shape, on its [volume mesh](Shape::volume_mesh) at a resolution in metres: [`primitive_field`].
+    ///
+    /// # Errors
+    /// As [`Shape::volume_mesh`].
+    pub fn of_shape(shape: &Shape, resolution: f64) -> Result<Self, FieldError> {
+        let (mesh, extent) = primitive_field(shape, resolution)?;
+        Self::new(mesh, extent)
+    }
 }
 
 #[cfg(test)]

@@ -197,8 +197,7 @@ mod tests {
     use crate::geometry::kuhn_grid::kuhn_grid;
 
     fn primitive(shape: &Shape) -> PressureField {
-        let (mesh, extent) = primitive_field(shape, 0.04).unwrap();
-        PressureField::new(mesh, extent).unwrap()
+        PressureField::of_shape(shape, 0.04).unwrap()
     }
 
     #[test]

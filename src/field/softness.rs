@@ -121,7 +121,7 @@ fn extent_at(field: &PressureField, x: &Vector3<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::{distance_extent, primitive_field};
+    use crate::field::distance_extent;
     use crate::geometry::{Shape, SurfaceMesh};
 
     fn filled(surface: &SurfaceMesh) -> PressureField {
@@ -172,8 +172,7 @@ mod tests {
         ];
         for shape in shapes {
             for resolution in [0.005, 0.02] {
-                let (mesh, extent) = primitive_field(&shape, resolution).unwrap();
-                let field = PressureField::new(mesh, extent).unwrap();
+                let field = PressureField::of_shape(&shape, resolution).unwrap();
                 assert_eq!(soft_part(&field), None, "{shape:?} {resolution}");
             }
         }

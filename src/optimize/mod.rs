@@ -34,5 +34,7 @@ pub mod trajectory;
 pub mod uncertainty;
 mod variables;
 pub mod whiteness;
+mod with_gradient;
 
 pub use error::ProblemError;
+pub use with_gradient::WithGradient;

@@ -41,7 +41,7 @@ pub struct BatchMember {
 /// let body = Body::free("drone", MassSource::Given(mass), vec![])?;
 /// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
 /// let members = [1.0, 2.0].map(|height| {
-///     let place = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+///     let place = RigidTransform::from_translation([0.0, 0.0, height]);
 ///     let initial = State::of_bodies(vec![BodyState::at_rest(&place)]);
 ///     BatchMember { initial, parameters: vec![], controls: Controls::zeros(0, 0) }
 /// });

@@ -13,7 +13,7 @@ pub struct SimulationSettings {
 }
 
 impl Default for SimulationSettings {
-    /// Semi-implicit Euler with steps of 1 ms.
+    /// Velocity-level steps of 1 ms, with lagged friction.
     fn default() -> Self {
         Self { integrator: Integrator::default(), time_step: 1e-3 }
     }

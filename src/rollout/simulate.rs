@@ -1,5 +1,6 @@
 //! Simulations: from an initial state to a trajectory.
 
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
 
@@ -15,7 +16,8 @@ use crate::scalar::Scalar;
 use crate::step::{StepProblem, StepWorkspace, Substep};
 
 /// States at increasing times.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct Trajectory<T = f64> {
     /// Times in s, the first of them 0.
     pub times: Vec<f64>,
@@ -29,30 +31,18 @@ pub struct Trajectory<T = f64> {
 /// # Examples
 /// A ball of foam falls on the floor and comes to rest:
 /// ```
-/// use isobar::contact::{Collider, ContactModel, Material};
-/// use isobar::field::{PressureField, primitive_field};
-/// use isobar::geometry::Shape;
-/// use isobar::multibody::*;
-/// use isobar::rollout::{Rollout, SimulationSettings};
-/// use isobar::spatial::{RigidTransform, SpatialVelocity};
-/// use isobar::step::Integrator;
-/// use nalgebra::Vector3;
+/// use isobar::*;
 ///
-/// let (foam, place) = (Material::new(1e5, 1.0, 0.5), RigidTransform::identity());
-/// let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.05)?;
-/// let unit_mass = Some(mesh.mass_properties()?);
-/// let collider = Collider::compliant(PressureField::new(mesh, extent)?, foam);
-/// let ball = BodyGeometry { x_bg: place, collider, material: None, unit_mass };
-/// let collider = Collider::rigid_half_space(foam);
-/// let floor = BodyGeometry { x_bg: place, collider, material: None, unit_mass: None };
-/// let ball = Body::free("ball", MassSource::Density(200.0), vec![ball])?;
-/// let floor = Body::fixed("floor", place, SpatialVelocity::zero(), vec![floor]);
-/// let model = ModelBuilder { bodies: vec![ball, floor], ..Default::default() }.build()?;
-/// let start = BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.06)));
-/// let start = State::of_bodies(vec![start]);
-/// let integrator = Integrator::velocity_level(ContactModel::Lagged);
-/// let settings = SimulationSettings { integrator, time_step: 1e-3 };
-/// let rollout = Rollout::new(&model, &start, settings, 0.5);
+/// let foam = Material::new(1e5, 1.0, 0.5);
+/// let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.05, foam)?;
+/// let floor = Collider::rigid_half_space(foam);
+/// let bodies = vec![
+///     Body::free("ball", MassSource::Density(200.0), vec![BodyGeometry::new(ball)])?,
+///     Body::fixed("floor", RigidTransform::identity(), vec![BodyGeometry::new(floor)]),
+/// ];
+/// let model = ModelBuilder { bodies, ..Default::default() }.build()?;
+/// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::from_translation([0.0, 0.0, 0.06]))]);
+/// let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 0.5);
 /// let motion = rollout.simulate()?;
 /// let height = motion.states[500].bodies[0].position.z;
 /// assert!(0.04 < height && height < 0.05);

@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn two_halves_make_the_whole_box() {
         let half = unit_box(0.5, 0.7, 0.3);
-        let left = half.seen_from(&RigidTransform::from_translation(Vector3::new(-0.25, 0.0, 0.0)));
-        let right = half.seen_from(&RigidTransform::from_translation(Vector3::new(0.25, 0.0, 0.0)));
+        let left = half.seen_from(&RigidTransform::from_translation([-0.25, 0.0, 0.0]));
+        let right = half.seen_from(&RigidTransform::from_translation([0.25, 0.0, 0.0]));
         let whole = MassProperties::composite([left, right]).expect("positive mass");
         let expected = unit_box(1.0, 0.7, 0.3);
         assert_relative_eq!(whole.mass, expected.mass, epsilon = 1e-15);

@@ -1,6 +1,7 @@
 //! Rotations: unit quaternions, the exponential map, roll–pitch–yaw.
 
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::scalar::Scalar;
 
@@ -121,7 +122,8 @@ pub fn rotation_from_rpy<T: Scalar>(roll: T, pitch: T, yaw: T) -> Matrix3<T> {
 ///
 /// It is never differentiated component by component: derivatives live in the tangent space,
 /// through [`Quaternion::rotated_by`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct Quaternion<T = f64> {
     /// Scalar part.
     pub w: T,

@@ -3,6 +3,7 @@
 use std::ops::Mul;
 
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::rotation::{rotation_exponential, times_vector};
 use crate::scalar::{Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
@@ -10,7 +11,8 @@ use crate::scalar::{Scalar, lift_matrix, lift_vector, real_matrix, real_vector};
 /// The pose `x_ab` of a frame B in a frame A: a rotation and a translation.
 ///
 /// `x_ab * p_bq` is the point Q, given in B, expressed in A; `x_ab * x_bc` composes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct RigidTransform<T = f64> {
     /// The rotation `r_ab`: its columns are B's axes in A.
     pub rotation: Matrix3<T>,
@@ -30,9 +32,9 @@ impl<T: Scalar> RigidTransform<T> {
         Self::new(Matrix3::identity(), Vector3::zeros())
     }
 
-    /// A pure translation.
-    pub fn from_translation(translation: Vector3<T>) -> Self {
-        Self::new(Matrix3::identity(), translation)
+    /// A pure translation: a vector, or its three numbers.
+    pub fn from_translation(translation: impl Into<Vector3<T>>) -> Self {
+        Self::new(Matrix3::identity(), translation.into())
     }
 
     /// A constant pose as scalars `T`.

@@ -3,11 +3,13 @@
 use std::ops::Sub;
 
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::scalar::{Scalar, lift_vector, real_vector};
 
 /// The velocity of a frame: how fast it turns and how fast its origin moves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct SpatialVelocity<T = f64> {
     /// Angular velocity, rad/s.
     pub rotational: Vector3<T>,

@@ -42,12 +42,11 @@ use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
 /// The methods that advance a state over a step of fixed length.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Integrator {
     /// Semi-implicit Euler: updates the velocity first, then the pose with the new velocity. It is of
     /// order 1, evaluates the forces once, and keeps the energy of conservative motion bounded.
-    #[default]
     SemiImplicitEuler,
     /// The classical Runge–Kutta method on the manifold of poses. It is of order 4 and evaluates the
     /// forces four times.

@@ -129,7 +129,7 @@ fn soft(field: Field) -> Collider {
 }
 
 fn at(x: f64, y: f64, z: f64) -> RigidTransform {
-    RigidTransform::from_translation(Vector3::new(x, y, z))
+    RigidTransform::from_translation([x, y, z])
 }
 
 /// A cylinder along z: `n` sides, its axis from half a radius below the upper end to as much

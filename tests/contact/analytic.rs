@@ -31,7 +31,7 @@ fn query(
 }
 
 fn shifted(x: f64, y: f64, z: f64) -> RigidTransform {
-    RigidTransform::from_translation(Vector3::new(x, y, z))
+    RigidTransform::from_translation([x, y, z])
 }
 
 /// Volume and first moment of the part of a body below z = 0.

@@ -178,7 +178,7 @@ fn aligned_bodies() {
     ] {
         // Straight down past a layer of vertices and back up again.
         let mut count = 0;
-        let start = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+        let start = RigidTransform::from_translation([0.0, 0.0, height]);
         walk(name, &a, &b, start, 2, |_| {
             count += 1;
             let down = if count % STEPS <= STEPS / 2 { -1.0 } else { 1.0 };

@@ -3,7 +3,6 @@
 //! both representations).
 
 use std::path::Path;
-use std::sync::Arc;
 
 use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactSettings, FaceFilter, FrictionRegularization, Material,
@@ -86,7 +85,7 @@ impl Body {
             ),
         };
         let material = Material::new(self.modulus, self.dissipation, self.friction);
-        Collider::new(Arc::new(geometry), material, self.thickness)
+        Collider::new(geometry, material, self.thickness)
     }
 
     fn pose(&self) -> RigidTransform {

@@ -244,7 +244,7 @@ fn shaped(c: &Collider, along: impl Fn(usize, &Vector3<f64>) -> (Vector3<f64>, f
     let lift = |vertices: &[Vector3<f64>]| -> Arc<[Vector3<Dual64>]> {
         vertices.iter().enumerate().map(|(i, x)| x.zip_map(&along(i, x).0, Dual64::new)).collect()
     };
-    let rebuilt = |geometry: ContactGeometry| Collider::new(Arc::new(geometry), c.material, c.thickness);
+    let rebuilt = |geometry: ContactGeometry| Collider::new(geometry, c.material, c.thickness);
     let (up, down) = match c.geometry.as_ref() {
         ContactGeometry::Compliant(f) => {
             let v = &f.mesh().vertices;

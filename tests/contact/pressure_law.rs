@@ -43,7 +43,7 @@ fn query(
 }
 
 fn up(z: f64) -> RigidTransform {
-    RigidTransform::from_translation(Vector3::new(0.0, 0.0, z))
+    RigidTransform::from_translation([0.0, 0.0, z])
 }
 
 /// A column of base 1 m × 1 m and height 1 m on z = 0 whose extent grows from 0 at one end to 1 at the other.

@@ -2,8 +2,6 @@
 //! energy into a motion, and no preferred frame; on random bodies, states and settings.
 
 use crate::common;
-use std::sync::Arc;
-
 use crate::common::{Field, box_field, icosphere, l_shape, torus};
 use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactPatch, ContactSettings, DissipationModel, FaceFilter,
@@ -65,7 +63,7 @@ impl Body {
     }
 
     fn collider(&self) -> Collider {
-        Collider::new(Arc::new(self.geometry()), self.material, 0.5 * self.lengths[0])
+        Collider::new(self.geometry(), self.material, 0.5 * self.lengths[0])
     }
 }
 

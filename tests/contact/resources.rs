@@ -1,13 +1,11 @@
 //! What a contact query costs besides time: no allocation in the steady state, little memory
 //! for each tetrahedron, and the same bits every time.
 
-use std::sync::Arc;
-
 use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactPatch, ContactSettings, Material, SurfaceRepresentation,
     Workspace, contact, contact_jacobian, contact_lifted, for_each_contact_polygon, for_each_face,
 };
-use isobar::field::{PressureField, RigidSurface, distance_extent, laplace_extent, primitive_field};
+use isobar::field::{PressureField, RigidSurface, distance_extent, laplace_extent};
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::scalar::DualArray;
 use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
@@ -16,9 +14,7 @@ use nalgebra::Vector3;
 const MATERIAL: Material = Material::new(1e5, 0.7, 0.5).with_static_friction(0.6);
 
 fn compliant(shape: Shape) -> Collider {
-    let (mesh, extent) = primitive_field(&shape, 0.02).unwrap();
-    let field = PressureField::new(mesh, extent).unwrap();
-    Collider::compliant(field, MATERIAL)
+    Collider::of_shape(&shape, 0.02, MATERIAL).unwrap()
 }
 
 fn rigid(shape: Shape) -> Collider {
@@ -34,7 +30,7 @@ fn pairs() -> Vec<(&'static str, Collider, Collider, f64)> {
     let half_space = |compliant| {
         if compliant { ContactGeometry::CompliantHalfSpace } else { ContactGeometry::RigidHalfSpace }
     };
-    let plane = |compliant| Collider::new(Arc::new(half_space(compliant)), MATERIAL, 0.1);
+    let plane = |compliant| Collider::new(half_space(compliant), MATERIAL, 0.1);
     vec![
         ("ball, ball", compliant(ball), compliant(ball), 0.15),
         ("ball, ball deep", compliant(ball), compliant(ball), 0.1),

@@ -5,7 +5,7 @@ use isobar::contact::{
     Collider, ContactModel, ContactPair, ContactSettings, MaterialParameter, SurfaceRepresentation,
     Workspace, contact, contact_energy, contact_jacobian, contact_lifted, contact_vjp,
 };
-use isobar::field::{PressureField, primitive_field};
+use isobar::field::primitive_field;
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassProperties, MassSource, Model, ModelBuilder, NamedMaterial, Parameter,
@@ -126,7 +126,7 @@ fn a_skirt_of_no_thickness_changes_no_bit() {
         for (a, b) in [(skirted(&a), b.clone()), (a, skirted(&b))] {
             let one = force(&a, &b, turn, touch - 0.003, &settings);
             assert!((one / bare - 1.0).abs() < 1e-9, "{name}: {one} {bare}");
-            let x_wa = RigidTransform::from_translation(Vector3::new(0.0, 0.0, touch + 1e-4));
+            let x_wa = RigidTransform::from_translation([0.0, 0.0, touch + 1e-4]);
             let pair = at_rest(&a, x_wa, &b, RigidTransform::identity());
             assert!(
                 contact(&pair, &settings, &mut workspace).expect("a pair that can touch").is_none(),
@@ -232,7 +232,7 @@ fn aligned_boxes_have_derivatives_before_touch() {
     let block = |size| skirted(&shape(&Shape::Box { size }, 0.1, 1e5));
     let (a, b) = (block([0.06, 0.05, 0.04]), block([0.2, 0.16, 0.04]));
     for gap in [1.5 * SKIRT, 0.5 * SKIRT, 0.0, -SKIRT] {
-        let at = |height: f64| RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.04 + height));
+        let at = |height: f64| RigidTransform::from_translation([0.0, 0.0, 0.04 + height]);
         let force = |height: f64, workspace: &mut Workspace| {
             let pair = at_rest(&a, at(height), &b, RigidTransform::identity());
             contact(&pair, &settings, workspace)
@@ -263,21 +263,14 @@ fn gliding(skirt: f64) -> (Model, State) {
     (foam.static_friction, foam.dynamic_friction) = (0.5, 0.5);
     let materials = vec![NamedMaterial { name: "foam".into(), material: foam }];
     let geometry = |shape: &Shape| {
-        let (mesh, extent) = primitive_field(shape, 0.02).expect("a shape");
-        let field = PressureField::new(mesh, extent).expect("a field");
-        let collider = Collider::compliant(field, foam);
-        BodyGeometry {
-            x_bg: RigidTransform::identity(),
-            collider: collider.with_skirt(skirt).expect("a thin skirt"),
-            material: Some(0),
-            unit_mass: None,
-        }
+        let collider = Collider::of_shape(shape, 0.02, foam).expect("a shape");
+        BodyGeometry::new(collider.with_skirt(skirt).expect("a thin skirt")).of_material(0)
     };
     let table = geometry(&Shape::Box { size: [0.4, 0.3, 0.1] });
     let ball = geometry(&Shape::Sphere { radius: 0.05 });
     let mass =
         MassProperties { mass: 0.2, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 2e-4 };
-    let table = Body::fixed("table", RigidTransform::identity(), SpatialVelocity::zero(), vec![table]);
+    let table = Body::fixed("table", RigidTransform::identity(), vec![table]);
     let ball = Body::free("ball", MassSource::Given(mass), vec![ball]).expect("a mass");
     let (bodies, gravity) = (vec![table, ball], Vector3::zeros());
     let model = ModelBuilder { bodies, materials, gravity, ..Default::default() };

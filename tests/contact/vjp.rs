@@ -1,8 +1,6 @@
 //! The vector–Jacobian product of a contact is the transpose of its Jacobian, for every kind of pair
 //! and model of dissipation; and that of a step allocates nothing in the steady state.
 
-use std::sync::Arc;
-
 use crate::moving_bodies::{Pull, heap};
 use crate::own_law::{OWN, rubber};
 use nalgebra::{Vector3, Vector6};
@@ -13,7 +11,7 @@ use isobar::contact::{
     Collider, ContactGeometry, ContactPair, ContactSettings, DissipationModel, Material, OWN_PARAMETERS,
     SurfaceRepresentation, Workspace, combination_derivatives, contact_jacobian, contact_vjp,
 };
-use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::field::RigidSurface;
 use isobar::geometry::Shape;
 use isobar::multibody::{AppliedForces, DifferentiatedModel, ModelGradient, Parameter};
 use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
@@ -26,12 +24,7 @@ fn material(hydroelastic_modulus: f64, dissipation: f64, friction: f64) -> Mater
 }
 
 fn compliant(shape: Shape, material: Material) -> Collider {
-    let (mesh, extent) = primitive_field(&shape, 0.04).unwrap();
-    Collider::new(
-        Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap())),
-        material,
-        1.0,
-    )
+    Collider::of_shape(&shape, 0.04, material).unwrap()
 }
 
 /// Pairs of every kind, with the distance along z at which they overlap.
@@ -43,7 +36,7 @@ fn pairs() -> Vec<(Collider, Collider, f64)> {
         let surface = RigidSurface::new(shape.surface_mesh(0.05).unwrap());
         Collider::rigid(surface, hard)
     };
-    let plane = |geometry| Collider::new(Arc::new(geometry), hard, 0.1);
+    let plane = |geometry| Collider::new(geometry, hard, 0.1);
     vec![
         (compliant(ball, soft), compliant(slab, hard), 0.13),
         (compliant(ball, hard), compliant(slab, soft), 0.13),
@@ -119,7 +112,7 @@ fn agree(
             rotation_from_rpy(0.2 * turn[0], 0.2 * turn[1], turn[2]),
             Vector3::from(shift) + Vector3::new(0.3, -0.2, distance + apart),
         );
-        let x_wb = RigidTransform::from_translation(Vector3::new(0.3, -0.2, 0.0));
+        let x_wb = RigidTransform::from_translation([0.3, -0.2, 0.0]);
         let v = |i: usize| Vector3::new(velocity[i], velocity[i + 1], velocity[i + 2]);
         let v_wa = SpatialVelocity::new(v(0), v(3));
         let v_wb = SpatialVelocity::new(v(3) * -0.5, v(1) * 0.7);
@@ -192,7 +185,7 @@ fn agree(
 fn aligned_meshes_have_the_derivatives_of_the_jacobian() {
     let slab = |m| compliant(Shape::Box { size: [0.2, 0.16, 0.12] }, m);
     let (a, b) = (slab(material(1e5, 0.7, 0.4)), slab(material(3e5, 0.2, 0.8)));
-    let x_wa = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.11));
+    let x_wa = RigidTransform::from_translation([0.0, 0.0, 0.11]);
     let pair = ContactPair::at_rest(&a, x_wa, &b, RigidTransform::identity());
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
     let by_wrench = SpatialForce::new(Vector3::new(0.3, -0.2, 0.1), Vector3::new(0.5, 0.7, -0.4));

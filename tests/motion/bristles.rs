@@ -47,7 +47,7 @@ fn box_on_foam(gravity: Vector3<f64>, bristle_length: f64) -> (Model, State) {
     let m = material(1e6, 10.0, 0.01, FRICTION);
     let mut b = Builder::default();
     let ground = compliant(Shape::Box { size: [4.0, 4.0, 0.1] }, 1.0);
-    b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05)));
+    b.fixed(ground, m, 1.0, RigidTransform::from_translation([0.0, 0.0, -0.05]));
     let depth = -gravity.z * MASS / (SIZE[0] * SIZE[1] * 1e6 / (2.0 * 0.5 * SIZE[2]));
     let state = resting(Vector3::new(0.0, 0.0, 0.5 * SIZE[2] - depth));
     b.free(compliant(Shape::Box { size: SIZE }, 1.0), m, MASS, box_inertia(MASS, SIZE), None, state);

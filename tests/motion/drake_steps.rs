@@ -3,11 +3,8 @@
 //! four contact models and both representations, with both meshes in full).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use isobar::contact::{
-    Collider, ContactGeometry, ContactModel, ContactSettings, FaceFilter, Material, SurfaceRepresentation,
-};
+use isobar::contact::{Collider, ContactModel, ContactSettings, FaceFilter, Material, SurfaceRepresentation};
 use isobar::field::PressureField;
 use isobar::geometry::VolumeMesh;
 use isobar::multibody::{
@@ -50,13 +47,9 @@ fn geometry(mesh: &Mesh, material: usize, materials: &[NamedMaterial]) -> BodyGe
     let vertices = mesh.vertices.iter().map(|&v| Vector3::from(v)).collect();
     let extent = mesh.extent.clone();
     let field = PressureField::new(VolumeMesh { vertices, tetrahedra: mesh.tets.clone() }, extent).unwrap();
-    let geometry = Arc::new(ContactGeometry::Compliant(field));
-    BodyGeometry {
-        x_bg: RigidTransform::new(rotation, Vector3::new(x[0][3], x[1][3], x[2][3])),
-        collider: Collider::new(geometry, materials[material].material, 1.0),
-        material: Some(material),
-        unit_mass: None,
-    }
+    let x_bg = RigidTransform::new(rotation, Vector3::new(x[0][3], x[1][3], x[2][3]));
+    let collider = Collider::compliant(field, materials[material].material);
+    BodyGeometry::new(collider).at(x_bg).of_material(material)
 }
 
 fn model(reference: &Reference, surface: SurfaceRepresentation) -> Model {
@@ -76,7 +69,7 @@ fn model(reference: &Reference, surface: SurfaceRepresentation) -> Model {
     let ground = geometry(&reference.meshes["box"], 1, &materials);
     let bodies = vec![
         Body::free("ball", MassSource::Given(properties), vec![ball]).unwrap(),
-        Body::fixed("box", RigidTransform::identity(), SpatialVelocity::zero(), vec![ground]),
+        Body::fixed("box", RigidTransform::identity(), vec![ground]),
     ];
     let settings = ContactSettings {
         surface,

@@ -194,8 +194,8 @@ fn rigid_surfaces_half_spaces_and_skirts_touch() {
         BodyGeometry { collider: own.collider.with_skirt(0.004).expect("thin"), ..own }
     };
     let hard = || {
-        let (mesh, _) = primitive_field(&shape, 0.1).expect("a shape");
-        geometry(ContactGeometry::Rigid(RigidSurface::new(mesh.boundary())), &materials, turned)
+        let mesh = shape.surface_mesh(0.1).expect("a shape");
+        geometry(ContactGeometry::Rigid(RigidSurface::new(mesh)), &materials, turned)
     };
     let soft_floor = || geometry(ContactGeometry::CompliantHalfSpace, &materials, RigidTransform::identity());
     let skirted_floor = || {

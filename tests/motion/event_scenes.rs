@@ -1,7 +1,5 @@
 //! Bodies that fall and touch, for the tests of events.
 
-use std::sync::Arc;
-
 use nalgebra::{Matrix3, Vector3};
 
 use crate::moving_bodies::compliant;
@@ -46,8 +44,8 @@ pub fn geometry(
 ) -> BodyGeometry {
     let is_rigid = geometry.is_rigid();
     let material = if is_rigid { Material::NONE } else { materials[0].material };
-    let collider = Collider::new(Arc::new(geometry), material, 0.1);
-    BodyGeometry { x_bg, collider, material: (!is_rigid).then_some(0), unit_mass: None }
+    let collider = Collider::new(geometry, material, 0.1);
+    BodyGeometry { material: (!is_rigid).then_some(0), ..BodyGeometry::new(collider).at(x_bg) }
 }
 
 /// A ball whose mesh is turned, so that it is lowest in one vertex.
@@ -80,11 +78,8 @@ pub fn model(
             Body::free(format!("free {i}"), MassSource::Given(mass(MASS)), vec![own]).expect("a mass")
         })
         .collect();
-    bodies.extend(
-        fixed.into_iter().enumerate().map(|(i, (pose, own))| {
-            Body::fixed(format!("fixed {i}"), pose, SpatialVelocity::zero(), vec![own])
-        }),
-    );
+    let fixed = fixed.into_iter().enumerate();
+    bodies.extend(fixed.map(|(i, (pose, own))| Body::fixed(format!("fixed {i}"), pose, vec![own])));
     ModelBuilder { bodies, materials, ..Default::default() }.build().expect("a model")
 }
 

@@ -17,7 +17,7 @@ use isobar::rollout::{
     event_gradients, event_loss_gradient,
 };
 use isobar::scalar::Scalar;
-use isobar::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
+use isobar::spatial::{RigidTransform, rotation_from_rpy};
 use isobar::step::{ControlledMethod, Integrator};
 
 /// A free ball falls, turning or not, on a fixed box that is turned about z, or on a half-space.
@@ -196,10 +196,8 @@ fn ball_on_rail(modulus: f64, dissipation: f64) -> (Model, f64) {
     let rail = JointDescription::new("rail", kind, None, "ball", RigidTransform::identity());
     let mechanism = Mechanism::new(links, vec![rail]).expect("a mechanism");
     let floor = geometry(ContactGeometry::RigidHalfSpace, &materials, RigidTransform::identity());
-    let bodies = vec![
-        Body::link("ball", 0, vec![own]),
-        Body::fixed("floor", RigidTransform::identity(), SpatialVelocity::zero(), vec![floor]),
-    ];
+    let bodies =
+        vec![Body::link("ball", 0, vec![own]), Body::fixed("floor", RigidTransform::identity(), vec![floor])];
     let contact = ContactSettings { surface: SurfaceRepresentation::Triangles, ..Default::default() };
     let builder = ModelBuilder { bodies, materials, mechanism, contact, ..Default::default() };
     (builder.build().expect("a model"), below)

@@ -1,13 +1,11 @@
 //! Gradients with respect to vertices whose extents follow them, against differences of models built anew from
 //! moved vertices.
 
-use std::sync::Arc;
-
 use nalgebra::Vector3;
 
 use crate::common::voxels;
 use crate::moving_bodies::{compliant, materials};
-use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings};
+use isobar::contact::{Collider, ContactModel, ContactSettings};
 use isobar::field::{ExtentSource, PressureField, PressureLaw, deep_core};
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::multibody::{Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, Parameter, State};
@@ -45,16 +43,13 @@ fn dented_cube() -> VolumeMesh {
 fn cube_on_block(mesh: &VolumeMesh, source: &ExtentSource) -> (Model, State) {
     let materials = materials([4e4, 8e4], 1.2);
     let extent = source.extent(mesh).expect("a field");
-    let unit_mass = Some(mesh.mass_properties().expect("a volume"));
     let field = PressureField::new(mesh.clone(), extent).expect("a field");
-    let geometry = Arc::new(ContactGeometry::Compliant(field));
-    let collider = Collider::new(geometry, materials[0].material, 0.0);
-    let cube = BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(0), unit_mass };
+    let cube = BodyGeometry::new(Collider::compliant(field, materials[0].material)).of_material(0);
     let cube = Body::free("cube", MassSource::Density(300.0), vec![cube]).expect("a volume");
-    let place = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let place = RigidTransform::from_translation([0.0, 0.0, -0.05]);
     let block =
         compliant(&Shape::Box { size: [0.3, 0.25, 0.1] }, 0.3, RigidTransform::identity(), &materials, 1);
-    let block = Body::fixed("block", place, SpatialVelocity::zero(), vec![block]);
+    let block = Body::fixed("block", place, vec![block]);
     let contact = ContactSettings { stiction_velocity: 0.02, ..Default::default() };
     let gravity = Vector3::new(0.0, 0.3, -9.81);
     let model = ModelBuilder { bodies: vec![cube, block], materials, gravity, contact, ..Default::default() };

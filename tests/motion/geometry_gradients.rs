@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use crate::moving_bodies::{half_space, heap, materials};
+use crate::moving_bodies::{compliant, half_space, heap, materials};
 use nalgebra::{Matrix3, Vector3};
 
 use isobar::check::{CheckSettings, Verdict, compare_derivative};
@@ -12,7 +12,7 @@ use isobar::contact::{
     Collider, ContactGeometry, ContactModel, ContactSettings, DissipationModel, Material,
     SurfaceRepresentation,
 };
-use isobar::field::{PressureField, PressureLaw, RigidSurface, primitive_field};
+use isobar::field::{PressureLaw, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     Body, BodyGeometry, BodyState, MassSource, Model, ModelBuilder, Parameter, State, seeded,
@@ -68,14 +68,11 @@ fn variants() -> [ContactSettings; 3] {
 fn brick_on_ground(settings: ContactSettings) -> (Model, State) {
     let materials = materials([4e4, 8e4], 1.2);
     let mesh = Shape::Box { size: [0.06, 0.08, 0.05] }.surface_mesh(0.05).expect("valid shape");
-    let unit_mass = Some(mesh.mass_properties().expect("a volume"));
     let collider = Collider::rigid(RigidSurface::new(mesh), Material::NONE);
     let x_bg = RigidTransform::new(Matrix3::identity(), Vector3::new(0.01, 0.0, -0.005));
-    let brick = BodyGeometry { x_bg, collider, material: None, unit_mass };
+    let brick = BodyGeometry::new(collider).at(x_bg);
     let brick = Body::free("brick", MassSource::Density(900.0), vec![brick]).expect("a volume");
-    let place = RigidTransform::identity();
-    let ground = half_space(&materials, Some(1));
-    let ground = Body::fixed("ground", place, SpatialVelocity::zero(), vec![ground]);
+    let ground = Body::fixed("ground", RigidTransform::identity(), vec![half_space(&materials, Some(1))]);
     let gravity = Vector3::new(0.0, 0.3, -9.81);
     let bodies = vec![brick, ground];
     let model = ModelBuilder { bodies, materials, gravity, contact: settings, ..Default::default() };
@@ -91,18 +88,13 @@ fn brick_on_ground(settings: ContactSettings) -> (Model, State) {
 fn bricks(settings: ContactSettings) -> (Model, State) {
     let materials = materials([4e4, 8e4], 1.2);
     let brick = |size: [f64; 3], place: usize| {
-        let (mesh, extent) = primitive_field(&Shape::Box { size }, 0.1).expect("a field");
-        let unit_mass = Some(mesh.mass_properties().expect("a volume"));
-        let field = PressureField::new(mesh, extent).expect("a field");
-        let collider = Collider::compliant(field, materials[place].material);
-        BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(place), unit_mass }
+        compliant(&Shape::Box { size }, 0.1, RigidTransform::identity(), &materials, place)
     };
     let upper = brick([0.06, 0.08, 0.05], 0);
     let upper = Body::free("upper", MassSource::Density(900.0), vec![upper]).expect("a volume");
     let lower = Body::fixed(
         "lower",
-        RigidTransform::from_translation(Vector3::new(0.004, -0.003, -0.04)),
-        SpatialVelocity::zero(),
+        RigidTransform::from_translation([0.004, -0.003, -0.04]),
         vec![brick([0.1, 0.12, 0.08], 1)],
     );
     let gravity = Vector3::new(0.0, 0.3, -9.81);

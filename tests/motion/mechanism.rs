@@ -523,7 +523,7 @@ fn derivatives_hold_at_an_aligned_state_at_rest() {
     let (mut bodies, mut joints) = (Vec::new(), Vec::new());
     for (i, kind) in kinds.into_iter().enumerate() {
         let parent = i.checked_sub(1).map(|p| p.to_string());
-        let x_pf = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 1.0));
+        let x_pf = RigidTransform::from_translation([0.0, 0.0, 1.0]);
         bodies.push(BodyDescription { name: i.to_string(), mass: Some(mass) });
         joints.push(JointDescription::new(format!("j{i}"), kind, parent.as_deref(), i.to_string(), x_pf));
     }

@@ -70,12 +70,7 @@ fn sliding_ball() -> (Model, State) {
     let shape = Shape::Sphere { radius: 0.05 };
     let ball = compliant(&shape, 0.04, RigidTransform::identity(), &materials, 0);
     let ball = Body::free("ball", MassSource::Density(300.0), vec![ball]).expect("a volume");
-    let ground = Body::fixed(
-        "ground",
-        RigidTransform::identity(),
-        SpatialVelocity::zero(),
-        vec![half_space(&materials, Some(1))],
-    );
+    let ground = Body::fixed("ground", RigidTransform::identity(), vec![half_space(&materials, Some(1))]);
     let bodies = vec![ball, ground];
     let model = ModelBuilder { bodies, materials, contact: with_rubber(), ..Default::default() };
     let model = model.build().expect("compliant");

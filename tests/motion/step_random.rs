@@ -26,7 +26,7 @@ fn scene(seed: u64) -> (Model, State, f64) {
     };
     let m = any_material(&mut random);
     let ground = compliant(Shape::Box { size: [1.0, 1.0, 0.2] }, 1.0);
-    b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+    b.fixed(ground, m, 1.0, RigidTransform::from_translation([0.0, 0.0, -0.1]));
     let shapes = [
         Shape::Sphere { radius: 0.05 },
         Shape::Box { size: [0.1, 0.08, 0.06] },
@@ -146,7 +146,7 @@ fn energy_is_not_created() {
             let mut b = Builder::default();
             let m = material(1e5, 2.0, 0.01, 0.5);
             let ground = compliant(Shape::Box { size: [1.0, 1.0, 0.2] }, 1.0);
-            b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+            b.fixed(ground, m, 1.0, RigidTransform::from_translation([0.0, 0.0, -0.1]));
             let ball = compliant(Shape::Sphere { radius: 0.05 }, 0.03);
             for k in 0..4 {
                 let shift = Vector3::from_fn(|_, _| random.random_range(-0.02..0.02));

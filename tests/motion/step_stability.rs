@@ -58,7 +58,7 @@ fn settings() -> ContactSettings {
 
 fn ground(b: &mut Builder, modulus: f64) {
     let shape = Shape::Box { size: [40.0, 2.0, 0.1] };
-    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let pose = RigidTransform::from_translation([0.0, 0.0, -0.05]);
     b.fixed(compliant(shape, 1.0), material(modulus, 10.0, 0.01, 0.5), 1.0, pose);
 }
 

@@ -8,7 +8,6 @@ use isobar::check::{CheckSettings, Verdict, compare_derivative};
 use isobar::contact::{
     Collider, ContactModel, ContactSettings, DissipationModel, Material, SurfaceRepresentation,
 };
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, DifferentiatedModel, MassProperties, MassSource, Model,
@@ -49,10 +48,8 @@ fn geometry(
     place: usize,
     materials: &[NamedMaterial],
 ) -> BodyGeometry {
-    let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
-    let field = PressureField::new(mesh, extent).expect("valid field");
-    let collider = Collider::compliant(field, materials[place].material);
-    BodyGeometry { x_bg, collider, material: Some(place), unit_mass: None }
+    let collider = Collider::of_shape(shape, resolution, materials[place].material).expect("valid shape");
+    BodyGeometry::new(collider).at(x_bg).of_material(place)
 }
 
 /// A ball with an eccentric centre of mass on a free, heavy, tilted box.

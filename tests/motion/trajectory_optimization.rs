@@ -10,7 +10,6 @@ use argmin::core::{CostFunction, Error};
 use nalgebra::{DVector, Matrix3, Vector3};
 
 use isobar::contact::{Collider, ContactModel, ContactSettings, Material, SurfaceRepresentation};
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::io::CheckpointFile;
 use isobar::multibody::{
@@ -28,7 +27,7 @@ use isobar::optimize::trajectory::{
 };
 use isobar::rollout::{ControlKnots, KnotInterpolation, Moment, SimulationSettings, TrajectoryResiduals};
 use isobar::scalar::Scalar;
-use isobar::spatial::{RigidTransform, SpatialVelocity};
+use isobar::spatial::RigidTransform;
 use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
 
 const METHODS: [TrajectoryMethod; 4] = [
@@ -156,22 +155,17 @@ impl TrajectoryResiduals for Place {
 /// A compliant ball on a compliant table.
 fn ball_on_table() -> (Model, State) {
     let material = Material::new(5e4, 1.0, 0.4).with_relaxation_time(0.02);
-    let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.04).expect("valid shape");
-    let unit_mass = Some(mesh.mass_properties().expect("a volume"));
-    let field = PressureField::new(mesh, extent).expect("valid field");
-    let x_bg = RigidTransform::identity();
-    let collider = Collider::compliant(field, material);
-    let ball = BodyGeometry { x_bg, collider, material: Some(0), unit_mass };
-    let collider = Collider::compliant_half_space(material, 0.1);
-    let table = BodyGeometry { x_bg, collider, material: Some(0), unit_mass: None };
+    let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.04, material).expect("valid shape");
+    let ball = BodyGeometry::new(ball).of_material(0);
+    let table = BodyGeometry::new(Collider::compliant_half_space(material, 0.1)).of_material(0);
     let ball = Body::free("ball", MassSource::Density(600.0), vec![ball]).expect("a volume");
-    let table = Body::fixed("table", x_bg, SpatialVelocity::zero(), vec![table]);
+    let table = Body::fixed("table", RigidTransform::identity(), vec![table]);
     let materials = vec![NamedMaterial { name: "foam".into(), material }];
     let settings = ContactSettings { stiction_velocity: 0.01, ..Default::default() };
     let model =
         ModelBuilder { bodies: vec![ball, table], materials, contact: settings, ..Default::default() };
     let model = model.build().expect("compliant");
-    let at = RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.0465));
+    let at = RigidTransform::from_translation([0.0, 0.0, 0.0465]);
     (model, State::of_bodies(vec![BodyState::at_rest(&at)]))
 }
 

@@ -82,7 +82,7 @@ fn the_methods_agree_where_a_bolt_slides_over_the_mouth_without_friction() {
 #[test]
 fn the_methods_agree_where_a_bolt_rests_on_the_bottom_or_slides_along_the_wall() {
     let mut scene = scene(0.0);
-    let bottom = RigidTransform::from_translation(Vector3::new(5e-5, -3e-5, -0.05 + 0.033));
+    let bottom = RigidTransform::from_translation([5e-5, -3e-5, -0.05 + 0.033]);
     scene.start = State::of_bodies(vec![BodyState::at_rest(&bottom)]);
     let off = apart(&scene, 20);
     println!("resting: {off:e}");

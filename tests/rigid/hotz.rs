@@ -26,7 +26,7 @@ fn boxes(count: usize) -> Vec<Body> {
 }
 
 fn at_rest(z: f64) -> BodyState {
-    BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, z)))
+    BodyState::at_rest(&RigidTransform::from_translation([0.0, 0.0, z]))
 }
 
 fn simulate(model: &Model, start: &State, method: ComplementarityMethod, steps: usize, dt: f64) -> State {

@@ -258,7 +258,7 @@ fn pushing_arm() -> (Model, State) {
         }),
     };
     let hinge = JointKind::Revolute { axis: Vector3::z() };
-    let at = |x, z| RigidTransform::from_translation(Vector3::new(x, 0.0, z));
+    let at = |x, z| RigidTransform::from_translation([x, 0.0, z]);
     let joints = vec![
         JointDescription {
             friction: 0.05,

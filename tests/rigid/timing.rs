@@ -4,7 +4,6 @@ use isobar::geometry::Shape;
 use isobar::multibody::{BodyState, State};
 use isobar::spatial::RigidTransform;
 use isobar::step::{ComplementarityMethod, Integrator, StepProblem, StepWorkspace};
-use nalgebra::Vector3;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::hotz::shape;
@@ -46,7 +45,7 @@ fn study_times_of_steps() {
         let bodies = vec![shape(cuboid, 1.0, "a"), shape(cuboid, 1.0, "b")];
         let model = on_plane(bodies, friction, [1.0, 1.0, 0.05], 9.81);
         let at = |x: f64| {
-            let mut body = BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(x, 0.0, 0.05)));
+            let mut body = BodyState::at_rest(&RigidTransform::from_translation([x, 0.0, 0.05]));
             body.velocity.translational.x = 0.3;
             body
         };

@@ -94,15 +94,9 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
         NamedMaterial { name: "soft".into(), material: soft },
         NamedMaterial { name: "hard".into(), material: hard },
     ];
-    let geometry = |shape, resolution, x_bg, material: usize| BodyGeometry {
-        x_bg,
-        collider: isobar::contact::Collider::new(
-            compliant(shape, resolution),
-            if material == 0 { soft } else { hard },
-            1.0,
-        ),
-        material: Some(material),
-        unit_mass: None,
+    let geometry = |shape, resolution, x_bg, material: usize| {
+        let collider = isobar::Collider::new(compliant(shape, resolution), [soft, hard][material], 1.0);
+        BodyGeometry::new(collider).at(x_bg).of_material(material)
     };
     let finger = || {
         geometry(Shape::Box { size: [0.02, 0.05, 0.05] }, 0.05, pose([0.0, 0.05, 0.0], [0.001, 0.0, 0.0]), 1)
@@ -119,7 +113,7 @@ pub fn scene(surface: SurfaceRepresentation) -> (Model, State) {
     let block = geometry(Shape::Box { size: [0.06, 0.05, 0.06] }, 0.06, pose([0.0; 3], [0.0; 3]), 1);
     let bead = geometry(Shape::Sphere { radius: 0.03 }, 0.03, pose([0.0; 3], [0.0; 3]), 0);
     let bodies = vec![
-        Body::fixed("table", pose([0.0; 3], [0.0, 0.0, 0.0]), SpatialVelocity::zero(), vec![slab]),
+        Body::fixed("table", pose([0.0; 3], [0.0, 0.0, 0.0]), vec![slab]),
         Body::free("ball", MassSource::Given(ball), vec![ball_shape]).expect("a valid mass"),
         link("left", vec![finger()]),
         link("right", vec![finger()]),

@@ -2,16 +2,14 @@
 
 #![allow(dead_code, reason = "not every test that includes this module uses all of it")]
 
-use std::sync::Arc;
-
 use nalgebra::{Matrix3, Vector3};
 
-use isobar::contact::{Collider, ContactGeometry, ContactSettings, Material};
-use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::contact::{Collider, ContactSettings, Material};
+use isobar::field::RigidSurface;
 use isobar::geometry::Shape;
 use isobar::multibody::{
     AppliedForces, Body, BodyGeometry, BodyState, ForceDependence, Forces, MassProperties, MassSource, Model,
-    ModelBuilder, NamedMaterial, State, StateDependence,
+    ModelBuilder, Motion, NamedMaterial, State, StateDependence,
 };
 use isobar::scalar::Scalar;
 use isobar::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy};
@@ -39,31 +37,21 @@ pub fn compliant(
     materials: &[NamedMaterial],
     material: usize,
 ) -> BodyGeometry {
-    let (mesh, extent) = primitive_field(shape, resolution).expect("valid shape");
-    let unit_mass = Some(mesh.mass_properties().expect("a volume"));
-    let field = PressureField::new(mesh, extent).expect("valid field");
-    let geometry = Arc::new(ContactGeometry::Compliant(field));
-    let collider = Collider::new(geometry, materials[material].material, 0.0);
-    BodyGeometry { x_bg, collider, material: Some(material), unit_mass }
+    let collider = Collider::of_shape(shape, resolution, materials[material].material).expect("valid shape");
+    BodyGeometry::new(collider).at(x_bg).of_material(material)
 }
-
-/// What the material of a rigid geometry without one is set to.
-const NO_MATERIAL: Material = Material::NONE;
 
 /// A compliant half-space of a material, or a rigid one without.
 pub fn half_space(materials: &[NamedMaterial], material: Option<usize>) -> BodyGeometry {
-    let (geometry, parameters) = match material {
-        Some(i) => (ContactGeometry::CompliantHalfSpace, materials[i].material),
-        None => (ContactGeometry::RigidHalfSpace, NO_MATERIAL),
-    };
-    let collider = Collider::new(Arc::new(geometry), parameters, 0.08);
-    BodyGeometry { x_bg: RigidTransform::identity(), collider, material, unit_mass: None }
+    let rigid = || Collider::rigid_half_space(Material::NONE);
+    let collider =
+        material.map_or_else(rigid, |i| Collider::compliant_half_space(materials[i].material, 0.08));
+    BodyGeometry { material, ..BodyGeometry::new(collider) }
 }
 
 fn rigid_without_material(shape: &Shape, x_bg: RigidTransform) -> BodyGeometry {
     let surface = RigidSurface::new(shape.surface_mesh(0.03).expect("valid shape"));
-    let collider = Collider::rigid(surface, NO_MATERIAL);
-    BodyGeometry { x_bg, collider, material: None, unit_mass: None }
+    BodyGeometry::new(Collider::rigid(surface, Material::NONE)).at(x_bg)
 }
 
 /// A body of two shapes and materials, turned and off its origin.
@@ -108,9 +96,9 @@ pub fn heap(settings: ContactSettings) -> (Model, State) {
         MassProperties { mass: 0.1, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 3e-5 };
     let ball = rigid_without_material(&Shape::Sphere { radius: 0.03 }, pose([0.0; 3], [0.0, 0.005, 0.0]));
     let ball = Body::free("ball", MassSource::Given(ball_mass), vec![ball]).expect("valid mass");
-    let belt = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.1, -0.05, 0.0));
-    let ground =
-        Body::fixed("ground", RigidTransform::identity(), belt, vec![half_space(&materials, Some(1))]);
+    let v_wb = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.1, -0.05, 0.0));
+    let mut ground = Body::fixed("ground", RigidTransform::identity(), vec![half_space(&materials, Some(1))]);
+    ground.motion = Motion::Fixed { x_wb: RigidTransform::identity(), v_wb };
     let gravity = Vector3::new(0.0, 0.3, -9.81);
     let apart = vec![isobar::multibody::BodyPair { a: 2, b: 3 }];
     let bodies = vec![dumbbell(&materials), block, ball, ground];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use isobar::contact::{
     Collider, ContactGeometry, ContactModel, ContactSettings, Material, SurfaceRepresentation,
 };
-use isobar::field::{PressureField, RigidSurface, primitive_field};
+use isobar::field::{PressureField, RigidSurface};
 use isobar::geometry::Shape;
 use isobar::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
 use isobar::multibody::{
@@ -37,14 +37,13 @@ pub fn material(
 
 /// A compliant primitive.
 pub fn compliant(shape: Shape, resolution: f64) -> Arc<ContactGeometry> {
-    let (mesh, extent) = primitive_field(&shape, resolution).expect("a valid shape");
-    Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a valid field")))
+    Arc::new(ContactGeometry::Compliant(PressureField::of_shape(&shape, resolution).expect("a valid shape")))
 }
 
 /// A rigid primitive.
 pub fn rigid(shape: Shape, resolution: f64) -> Arc<ContactGeometry> {
-    let (mesh, _) = primitive_field(&shape, resolution).expect("a valid shape");
-    Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh.boundary())))
+    let mesh = shape.surface_mesh(resolution).expect("a valid shape");
+    Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh)))
 }
 
 /// A scene under construction.
@@ -84,12 +83,8 @@ impl Builder {
         thickness: f64,
     ) -> BodyGeometry {
         self.materials.push(NamedMaterial { name: format!("material {}", self.materials.len()), material });
-        BodyGeometry {
-            x_bg: RigidTransform::identity(),
-            collider: Collider::new(geometry, material, thickness),
-            material: Some(self.materials.len() - 1),
-            unit_mass: None,
-        }
+        let collider = Collider::new(geometry, material, thickness);
+        BodyGeometry::new(collider).of_material(self.materials.len() - 1)
     }
 
     /// Adds a fixed body.
@@ -102,7 +97,7 @@ impl Builder {
     ) {
         let geometry = self.geometry(geometry, material, thickness);
         let name = format!("body {}", self.bodies.len());
-        self.bodies.push(Body::fixed(name, pose, SpatialVelocity::zero(), vec![geometry]));
+        self.bodies.push(Body::fixed(name, pose, vec![geometry]));
     }
 
     /// Adds a free body; on a prismatic joint along an axis with a damping if one is given, which
@@ -195,7 +190,7 @@ pub fn ball_on_box(resolution: f64, surface: SurfaceRepresentation) -> (Model, S
     );
     b.free(ball, material(1e5, 1.25, 0.01, 0.8), mass, ball_inertia(mass, radius), None, state);
     let ground = compliant(Shape::Box { size: [0.6, 0.6, 0.1] }, 0.1);
-    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let pose = RigidTransform::from_translation([0.0, 0.0, -0.05]);
     b.fixed(ground, material(1e6, 1.25, 0.01, 0.8), 1.0, pose);
     b.build(down(), ContactSettings { surface, ..Default::default() })
 }
@@ -213,7 +208,7 @@ pub fn tumbling_cube(dissipation: f64, friction: f64, contact: ContactSettings) 
     let m = material(1e5, dissipation, 0.0, friction);
     b.free(compliant(Shape::Box { size }, 0.1), m, mass, box_inertia(mass, size), None, state);
     let ground = compliant(Shape::Box { size: [2.0, 2.0, 0.1] }, 0.1);
-    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let pose = RigidTransform::from_translation([0.0, 0.0, -0.05]);
     b.fixed(ground, material(1e6, dissipation, 0.0, friction), 1.0, pose);
     b.build(down(), contact)
 }
@@ -226,7 +221,7 @@ pub fn flat_cube(depth: f64, velocity: Vector3<f64>, stiction_velocity: f64) -> 
     let state = moving(Quaternion::identity(), place, Vector3::zeros(), velocity);
     let m = material(1e5, 0.0, 0.0, 0.3);
     b.free(compliant(Shape::Box { size }, 0.1), m, mass, box_inertia(mass, size), None, state);
-    let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.05));
+    let pose = RigidTransform::from_translation([0.0, 0.0, -0.05]);
     b.fixed(rigid(Shape::Box { size: [2.0, 2.0, 0.1] }, 0.1), material(1.0, 0.0, 0.0, 0.3), 1.0, pose);
     // Steps of all kinds have the same points.
     let quadrature_order = Some(1);
@@ -240,7 +235,7 @@ pub fn flat_stack(depth: f64, surface: SurfaceRepresentation) -> (Model, State) 
     let mut b = Builder::default();
     let m = material(1e6, 1.25, 0.01, 0.5);
     let ground = compliant(Shape::Box { size: [0.1, 0.1, 0.2] }, 0.1);
-    b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+    b.fixed(ground, m, 1.0, RigidTransform::from_translation([0.0, 0.0, -0.1]));
     for (i, x) in [0.0, 0.05].into_iter().enumerate() {
         let height = 0.05 - depth + i as f64 * (0.1 - depth);
         let cube = compliant(Shape::Box { size }, 0.1);
@@ -304,7 +299,7 @@ pub fn pile(side: usize, layers: usize) -> (Model, State) {
     let mut b = Builder::default();
     let m = material(1e6, 1.25, 0.01, 0.5);
     let ground = compliant(Shape::Box { size: [4.0, 4.0, 0.2] }, 1.0);
-    b.fixed(ground, m, 1.0, RigidTransform::from_translation(Vector3::new(0.0, 0.0, -0.1)));
+    b.fixed(ground, m, 1.0, RigidTransform::from_translation([0.0, 0.0, -0.1]));
     let (width, height, wall) = ((side - 1) as f64 * spacing, (layers + 1) as f64 * spacing, 0.1);
     for (axis, sign) in [(0, -1.0), (0, 1.0), (1, -1.0), (1, 1.0)] {
         let mut size = [width + 4.0 * spacing, width + 4.0 * spacing, height + 0.2];

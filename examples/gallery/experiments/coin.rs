@@ -4,7 +4,6 @@
 use std::f64::consts::TAU;
 
 use isobar::contact::{Collider, ContactModel, SurfaceRepresentation};
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::multibody::{Model, State};
 use isobar::spatial::RigidTransform;
@@ -40,9 +39,8 @@ fn compliant_coin(plane_is_rigid: bool) -> Result<(Model, State), Failure> {
     let mut builder = model.into_builder();
     let material = builder.materials[0].material;
     let shape = Shape::Cylinder { radius: RADIUS, length: THICKNESS };
-    let (mesh, extent) = primitive_field(&shape, TAU * RADIUS / FAN.segments as f64)?;
     let coin = &mut builder.bodies[0].geometries[0];
-    coin.collider = Collider::compliant(PressureField::new(mesh, extent)?, material);
+    coin.collider = Collider::of_shape(&shape, TAU * RADIUS / FAN.segments as f64, material)?;
     coin.x_bg = RigidTransform::identity();
     if plane_is_rigid {
         builder.bodies[1].geometries[0].collider = Collider::rigid_half_space(material);

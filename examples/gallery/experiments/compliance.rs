@@ -1,13 +1,11 @@
 //! Elandt et al. (2019), Figure 1: a ball on a half-space of three compliances.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
-use std::sync::Arc;
 
 use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactPatch, ContactSettings, Material, Workspace, contact,
+    Collider, ContactPair, ContactPatch, ContactSettings, Material, Workspace, contact,
     for_each_contact_polygon,
 };
-use isobar::field::{PressureField, primitive_field};
 use isobar::geometry::Shape;
 use isobar::spatial::RigidTransform;
 use nalgebra::{Vector2, Vector3};
@@ -60,10 +58,9 @@ struct Pressed {
 }
 
 fn press(ratio: f64, resolution: f64) -> Result<Pressed, Failure> {
-    let (mesh, extent) = primitive_field(&Shape::Sphere { radius: RADIUS }, resolution)?;
-    let ball = Collider::compliant(PressureField::new(mesh, extent)?, Material::new(MODULUS, 0.0, 0.0));
-    let ground = ContactGeometry::CompliantHalfSpace;
-    let ground = Collider::new(Arc::new(ground), Material::new(ratio * MODULUS, 0.0, 0.0), THICKNESS);
+    let (shape, material) = (Shape::Sphere { radius: RADIUS }, Material::new(MODULUS, 0.0, 0.0));
+    let ball = Collider::of_shape(&shape, resolution, material)?;
+    let ground = Collider::compliant_half_space(Material::new(ratio * MODULUS, 0.0, 0.0), THICKNESS);
     let pose = RigidTransform::from_translation(Vector3::z() * (RADIUS - DEPTH));
     let pair = ContactPair::at_rest(&ball, pose, &ground, RigidTransform::identity());
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());

@@ -4,7 +4,7 @@ use isobar::contact::{
     Collider, ContactPair, ContactSettings, DissipationModel, FaceFilter, Material, SurfaceRepresentation,
     Workspace, contact, for_each_face,
 };
-use isobar::field::{PressureField, primitive_field};
+use isobar::field::PressureField;
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 use nalgebra::Vector3;
@@ -61,8 +61,7 @@ impl Pair {
         let mesh = VolumeMesh::icosphere(0.05, 1);
         let extent = mesh.vertices.iter().map(|v| if v.norm() == 0.0 { 1.0 } else { 0.0 }).collect();
         let ball = Collider::compliant(PressureField::new(mesh, extent)?, material(0));
-        let (mesh, extent) = primitive_field(&Shape::Box { size: [0.1, 0.08, 0.06] }, 1.0)?;
-        let block = Collider::compliant(PressureField::new(mesh, extent)?, material(1));
+        let block = Collider::of_shape(&Shape::Box { size: [0.1, 0.08, 0.06] }, 1.0, material(1))?;
         Ok(Self { ball, block, settings: case.settings, workspace: Workspace::default() })
     }
 

@@ -1,11 +1,8 @@
 //! Hertz's force beside that of the field: a rigid ball on a compliant block.
 
 use std::f64::consts::PI;
-use std::sync::Arc;
 
-use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactPatch, ContactSettings, Material, Workspace, contact,
-};
+use isobar::contact::{Collider, ContactPair, ContactPatch, ContactSettings, Material, Workspace, contact};
 use isobar::field::{PressureLaw, RigidSurface, primitive_field};
 use isobar::geometry::Shape;
 use isobar::spatial::RigidTransform;
@@ -54,7 +51,7 @@ impl Press {
     fn new(exponent: f64, resolution: f64) -> Result<Self, Failure> {
         let shape = Shape::Sphere { radius: RADIUS };
         let surface = RigidSurface::new(shape.surface_mesh(resolution)?);
-        let ball = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), Material::NONE, 1.0);
+        let ball = Collider::rigid(surface, Material::NONE);
         let (mesh, extent) = primitive_field(&Shape::Box { size: [0.2, 0.2, 2.0 * HALF] }, 0.01)?;
         let block = PressureLaw::power(exponent)?.field(mesh, extent, LAYERS)?;
         Ok(Self { ball, block, workspace: Workspace::default() })

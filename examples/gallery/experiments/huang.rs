@@ -1,7 +1,7 @@
 //! Huang et al. (2021): Table I, what finding pairs of tetrahedra costs, and Figure 3, the force between two cubes.
 
 use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact};
-use isobar::field::{PressureField, primitive_field};
+use isobar::field::PressureField;
 use isobar::geometry::{Shape, VolumeMesh};
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
@@ -178,9 +178,8 @@ fn cases(level: u32) -> Result<Vec<Case>, Failure> {
 
 /// The force on one of two unit cubes of modulus 1, an offset apart, along it.
 fn cubes(offset: f64) -> Result<f64, Failure> {
-    let (mesh, extent) = primitive_field(&Shape::Box { size: [1.0; 3] }, 1.0)?;
-    let cube = Collider::compliant(PressureField::new(mesh, extent)?, Material::new(1.0, 0.0, 0.0));
-    let other = RigidTransform::from_translation(Vector3::new(0.0, offset, 0.0));
+    let cube = Collider::of_shape(&Shape::Box { size: [1.0; 3] }, 1.0, Material::new(1.0, 0.0, 0.0))?;
+    let other = RigidTransform::from_translation([0.0, offset, 0.0]);
     let pair = ContactPair::at_rest(&cube, RigidTransform::identity(), &cube, other);
     let patch = contact(&pair, &ContactSettings::default(), &mut Workspace::default())?;
     Ok(patch.map_or(0.0, |patch| patch.wrench_on_a.translational.norm()))

@@ -2,11 +2,8 @@
 //! a quadrature of the same model, and finite elements.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
-use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, Material, Workspace, contact,
-};
+use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact};
 use isobar::field::RigidSurface;
 use isobar::geometry::SurfaceMesh;
 use isobar::spatial::RigidTransform;
@@ -57,9 +54,8 @@ fn sinusoid(amplitude: f64) -> SurfaceMesh {
 fn field(amplitude: f64, steps: usize) -> Result<Vec<(f64, f64)>, Failure> {
     let material = Material::new(1.0, 0.0, 0.0);
     // The layer is a half-space whose pressure reaches the modulus one unit below its surface.
-    let layer = Collider::new(Arc::new(ContactGeometry::CompliantHalfSpace), material, 1.0);
-    let surface = RigidSurface::new(sinusoid(amplitude));
-    let body = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), material, 1.0);
+    let layer = Collider::compliant_half_space(material, 1.0);
+    let body = Collider::rigid(RigidSurface::new(sinusoid(amplitude)), material);
     let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
     let mut points = vec![(0.0, 0.0)];
     for step in 1..=steps {

@@ -1,8 +1,6 @@
 //! A rattleback: a stone whose axes of inertia are turned against those of its bottom spins one way, rocks, and turns back.
 
-use std::sync::Arc;
-
-use isobar::contact::{Collider, ContactGeometry, ContactModel, ContactSettings, Material};
+use isobar::contact::{Collider, ContactModel, ContactSettings, Material};
 use isobar::field::RigidSurface;
 use isobar::geometry::{Shape, SurfaceMesh};
 use isobar::multibody::{
@@ -130,22 +128,12 @@ fn bottom(stiffness: f64) -> SurfaceMesh {
 /// The stone on a plane, and its first state.
 fn stone(stiffness: f64, spin: f64) -> Result<(Model, State), Failure> {
     let material = Material::new(stiffness, 0.0, FRICTION);
-    let geometry = |geometry: ContactGeometry| BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider: Collider::new(Arc::new(geometry), material, 1.0),
-        material: None,
-        unit_mass: None,
-    };
     let mass = MassProperties { mass: MASS, center_of_mass: Vector3::z() * -BELOW, inertia: INERTIA };
-    let surface = geometry(ContactGeometry::Rigid(RigidSurface::new(bottom(stiffness))));
+    let surface = BodyGeometry::new(Collider::rigid(RigidSurface::new(bottom(stiffness)), material));
+    let plane = BodyGeometry::new(Collider::compliant_half_space(material, 1.0));
     let bodies = vec![
         Body::free("stone", MassSource::Given(mass), vec![surface])?,
-        Body::fixed(
-            "plane",
-            RigidTransform::identity(),
-            SpatialVelocity::zero(),
-            vec![geometry(ContactGeometry::CompliantHalfSpace)],
-        ),
+        Body::fixed("plane", RigidTransform::identity(), vec![plane]),
     ];
     let contact = ContactSettings { stiction_velocity: 1e-3, ..Default::default() };
     let model = ModelBuilder { bodies, gravity: Vector3::z() * -G, contact, ..Default::default() }.build()?;

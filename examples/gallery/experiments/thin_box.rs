@@ -1,13 +1,8 @@
 //! Masterjohn et al. (2021), §VI: how deep a thin compliant box must be pushed into a compliant half-space to be lost, and at which
 //! speed a step takes it there.
 
-use std::sync::Arc;
-
 use isobar::Scene;
-use isobar::contact::{
-    Collider, ContactGeometry, ContactPair, ContactSettings, FaceFilter, Material, Workspace, contact,
-};
-use isobar::field::{PressureField, primitive_field};
+use isobar::contact::{Collider, ContactPair, ContactSettings, FaceFilter, Material, Workspace, contact};
 use isobar::geometry::Shape;
 use isobar::spatial::RigidTransform;
 use nalgebra::Vector3;
@@ -32,10 +27,9 @@ fn by_hand(thickness: f64, ratio: f64) -> f64 {
 
 /// The force on the box at a depth of its lower face, N.
 fn force(thickness: f64, ratio: f64, depth: f64) -> Result<f64, Failure> {
-    let (mesh, extent) = primitive_field(&Shape::Box { size: [SIDE, SIDE, thickness] }, 1.0)?;
-    let body = Collider::compliant(PressureField::new(mesh, extent)?, Material::new(MODULUS, 0.0, 0.0));
-    let ground = ContactGeometry::CompliantHalfSpace;
-    let ground = Collider::new(Arc::new(ground), Material::new(ratio * MODULUS, 0.0, 0.0), THICKNESS);
+    let (shape, material) = (Shape::Box { size: [SIDE, SIDE, thickness] }, Material::new(MODULUS, 0.0, 0.0));
+    let body = Collider::of_shape(&shape, 1.0, material)?;
+    let ground = Collider::compliant_half_space(Material::new(ratio * MODULUS, 0.0, 0.0), THICKNESS);
     let pose = RigidTransform::from_translation(Vector3::z() * (0.5 * thickness - depth));
     let pair = ContactPair::at_rest(&body, pose, &ground, RigidTransform::identity());
     let patch = contact(&pair, &ContactSettings::default(), &mut Workspace::default())?;

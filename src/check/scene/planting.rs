@@ -8,7 +8,6 @@ use crate::check::Verdict;
 use crate::check::rounding::{ROUNDED_SENSITIVITY, Sensitivities};
 use crate::check::ways::compare_way;
 use crate::contact::{Collider, ContactModel, Material};
-use crate::field::{PressureField, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::{Body, BodyGeometry, BodyState, MassSource, ModelBuilder, NamedMaterial, NoForces};
 use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity};
@@ -29,28 +28,20 @@ fn noise(i: u64) -> f64 {
 fn scene(number: u64) -> (Model, State, SimulationSettings) {
     let at = |k: u64| noise(1000 * number + k);
     let foam = Material::new(1e5 * 10f64.powf(at(0)), 0.5 + 0.3 * at(1), 0.5 + 0.2 * at(2));
-    let geometry = |collider: Collider| BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider,
-        material: Some(0),
-        unit_mass: None,
-    };
+    let geometry = |collider: Collider| vec![BodyGeometry::new(collider).of_material(0)];
     let (shape, height) = match number / 5 % 2 {
         0 => (Shape::Sphere { radius: 0.05 }, 0.046),
         _ => (Shape::Box { size: [0.1, 0.08, 0.06] }, 0.033),
     };
-    let (mesh, extent) = primitive_field(&shape, 0.05).unwrap();
-    let field = PressureField::new(mesh, extent).unwrap();
+    let body = geometry(Collider::of_shape(&shape, 0.05, foam).unwrap());
     let properties = crate::spatial::MassProperties {
         mass: 0.3,
         center_of_mass: Vector3::new(1e-3, -2e-3, 1e-3),
         inertia: nalgebra::Matrix3::from_diagonal(&Vector3::new(2e-4, 3e-4, 2.5e-4)),
     };
-    let body =
-        Body::free("body", MassSource::Given(properties), vec![geometry(Collider::compliant(field, foam))]);
-    let ground = vec![geometry(Collider::rigid_half_space(foam))];
-    let place = RigidTransform::identity();
-    let bodies = vec![body.unwrap(), Body::fixed("ground", place, SpatialVelocity::zero(), ground)];
+    let body = Body::free("body", MassSource::Given(properties), body).unwrap();
+    let ground = geometry(Collider::rigid_half_space(foam));
+    let bodies = vec![body, Body::fixed("ground", RigidTransform::identity(), ground)];
     let materials = vec![NamedMaterial { name: "foam".into(), material: foam }];
     let model = ModelBuilder { bodies, materials, ..Default::default() }.build().unwrap();
     let vector = |first: u64| Vector3::new(at(first), at(first + 1), at(first + 2));

@@ -1,7 +1,6 @@
 //! The features of a bolt and a hole against dense samples of both surfaces, and against differences.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
 use nalgebra::Vector3;
 use rand::{Rng, SeedableRng};
@@ -24,7 +23,7 @@ const MARGIN: f64 = 0.3;
 fn collider(shape: Revolved) -> Collider {
     let mesh = shape.surface_mesh(0.5, None).expect("a valid shape");
     let geometry = ContactGeometry::Rigid(RigidSurface::of_revolved(shape, mesh));
-    Collider::new(Arc::new(geometry), Material::NONE, 0.0)
+    Collider::new(geometry, Material::NONE, 0.0)
 }
 
 /// The corners of the profiles, with the body to the left of the line through them.

@@ -229,8 +229,6 @@ fn half_space_in_field<T: Scalar>(roles: &Roles<T>, rigid: bool, f: &PressureFie
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::contact::{Collider, ContactGeometry, Material};
     use crate::geometry::{SurfaceMesh, VolumeMesh, boundary_faces};
@@ -254,7 +252,7 @@ mod tests {
 
     fn collider(geometry: ContactGeometry, hydroelastic_modulus: f64, thickness: f64) -> Collider {
         let material = Material::new(hydroelastic_modulus, 0.0, 0.0);
-        Collider::new(Arc::new(geometry), material, thickness)
+        Collider::new(geometry, material, thickness)
     }
 
     fn compliant_cube(modulus: f64) -> Collider {
@@ -273,7 +271,7 @@ mod tests {
     }
 
     fn energy(a: &Collider, z: f64, b: &Collider) -> f64 {
-        let x_wa = RigidTransform::from_translation(Vector3::new(0.0, 0.0, z));
+        let x_wa = RigidTransform::from_translation([0.0, 0.0, z]);
         let (v, x_wb) = (SpatialVelocity::zero(), RigidTransform::identity());
         let one = contact_energy(&ContactPair { a, x_wa, v_wa: v, b, x_wb, v_wb: v });
         let other = contact_energy(&ContactPair { a: b, x_wa: x_wb, v_wa: v, b: a, x_wb: x_wa, v_wb: v });

@@ -1,7 +1,7 @@
 //! Contact with first derivatives through the local Jacobian: evaluate once in `f64`,
 //! differentiate per pair, chain to whatever the inputs depend on.
 
-use nalgebra::{Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 use crate::contact::force::known_answer::KnownAnswer;
 use crate::contact::force::local_jacobian::{LocalJacobian, local_jacobian};
@@ -198,6 +198,16 @@ pub struct ContactJacobian {
 }
 
 impl ContactJacobian {
+    /// The derivative of the force on A with respect to A's translation, N/m: rows are the force, columns the direction.
+    pub fn force_by_translation(&self) -> Matrix3<f64> {
+        self.by_pose_a.fixed_view::<3, 3>(3, 3).into()
+    }
+
+    /// The derivative of the force on A with respect to A's modulus, N/Pa.
+    pub fn force_by_modulus(&self) -> Vector3<f64> {
+        self.by_modulus_a.fixed_rows::<3>(3).into()
+    }
+
     /// The derivative of the wrench with respect to one coefficient of friction that is both the static
     /// and the dynamic one.
     pub fn by_friction(&self) -> Vector6<f64> {
@@ -243,27 +253,22 @@ fn seeded(
 /// How the force on a ball follows its height, compared with a difference:
 /// ```
 /// use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact_jacobian};
-/// use isobar::field::{PressureField, primitive_field};
-/// use isobar::geometry::Shape;
-/// use isobar::spatial::RigidTransform;
-/// use nalgebra::Vector3;
+/// use isobar::{RigidTransform, Shape};
 ///
 /// let foam = Material::new(1e5, 1.0, 0.5);
-/// let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02)?;
-/// let ball = Collider::compliant(PressureField::new(mesh, extent)?, foam);
+/// let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.02, foam)?;
 /// let floor = Collider::rigid_half_space(foam);
 ///
 /// let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
 /// let mut at = |height: f64| {
-///     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+///     let pose = RigidTransform::from_translation([0.0, 0.0, height]);
 ///     let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
 ///     contact_jacobian(&pair, &settings, &mut workspace)
 /// };
 /// let (patch, jacobian) = at(0.045)?.ok_or("no contact")?;
 /// let (higher, _) = at(0.045 + 1e-7)?.ok_or("no contact")?;
-/// // The sixth direction of a pose is its height, the sixth row of the wrench the force upward.
 /// let difference = (higher.wrench_on_a.translational.z - patch.wrench_on_a.translational.z) / 1e-7;
-/// assert!((jacobian.by_pose_a[(5, 5)] / difference - 1.0).abs() < 1e-3);
+/// assert!((jacobian.force_by_translation().m33 / difference - 1.0).abs() < 1e-3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn contact_jacobian(

@@ -82,16 +82,13 @@ mod tests {
     use approx::assert_relative_eq;
 
     use crate::contact::{Collider, Material, SurfaceRepresentation, contact};
-    use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
 
     #[test]
     fn tractions_sum_to_the_wrench_and_slip_is_along_the_surface_whichever_body_is_a() {
         let body = |shape: Shape, modulus: f64| {
-            let (mesh, extent) = primitive_field(&shape, 0.04).expect("a shape");
-            let field = PressureField::new(mesh, extent).expect("a field");
-            Collider::compliant(field, Material::new(modulus, 2.0, 0.7))
+            Collider::of_shape(&shape, 0.04, Material::new(modulus, 2.0, 0.7)).expect("a shape")
         };
         let (ball, block) =
             (body(Shape::Sphere { radius: 0.05 }, 1e5), body(Shape::Box { size: [0.1, 0.12, 0.08] }, 3e5));

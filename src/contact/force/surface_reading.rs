@@ -259,7 +259,7 @@ mod tests {
 
     use super::*;
     use crate::contact::{Collider, Material};
-    use crate::field::{PressureField, RigidSurface, primitive_field};
+    use crate::field::RigidSurface;
     use crate::geometry::Shape;
     use crate::scalar::DualArray;
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
@@ -269,9 +269,7 @@ mod tests {
     type Seeded = DualArray<SEEDS>;
 
     fn compliant(shape: Shape, modulus: f64) -> Collider {
-        let (mesh, extent) = primitive_field(&shape, 0.04).expect("a shape");
-        let field = PressureField::new(mesh, extent).expect("a field");
-        Collider::compliant(field, Material::new(modulus, 0.0, 0.0))
+        Collider::of_shape(&shape, 0.04, Material::new(modulus, 0.0, 0.0)).expect("a shape")
     }
 
     fn ball() -> Collider {

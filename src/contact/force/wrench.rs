@@ -220,19 +220,15 @@ impl<T: Scalar> Integral<T> {
 /// The force on a ball that has sunk 5 mm into the floor, and none where it hovers above it:
 /// ```
 /// use isobar::contact::{Collider, ContactPair, ContactSettings, Material, Workspace, contact};
-/// use isobar::field::{PressureField, primitive_field};
-/// use isobar::geometry::Shape;
-/// use isobar::spatial::RigidTransform;
-/// use nalgebra::Vector3;
+/// use isobar::{RigidTransform, Shape};
 ///
 /// let foam = Material::new(1e5, 1.0, 0.5);
-/// let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02)?;
-/// let ball = Collider::compliant(PressureField::new(mesh, extent)?, foam);
+/// let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.02, foam)?;
 /// let floor = Collider::rigid_half_space(foam);
 ///
 /// let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
 /// let mut at = |height: f64| {
-///     let pose = RigidTransform::from_translation(Vector3::new(0.0, 0.0, height));
+///     let pose = RigidTransform::from_translation([0.0, 0.0, height]);
 ///     let pair = ContactPair::at_rest(&ball, pose, &floor, RigidTransform::identity());
 ///     contact(&pair, &settings, &mut workspace)
 /// };
@@ -312,16 +308,13 @@ mod tests {
     use approx::assert_relative_eq;
 
     use crate::contact::{Collider, Material};
-    use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::spatial::{RigidTransform, rotation_exponential};
 
     #[test]
     fn faces_sum_to_the_force_and_the_centroid_and_change_sides_with_the_bodies() {
         let body = |shape: Shape, modulus: f64| {
-            let (mesh, extent) = primitive_field(&shape, 0.04).expect("a shape");
-            let field = PressureField::new(mesh, extent).expect("a field");
-            Collider::compliant(field, Material::new(modulus, 0.0, 0.0))
+            Collider::of_shape(&shape, 0.04, Material::new(modulus, 0.0, 0.0)).expect("a shape")
         };
         let (ball, block) =
             (body(Shape::Sphere { radius: 0.05 }, 1e5), body(Shape::Box { size: [0.1, 0.12, 0.08] }, 3e5));

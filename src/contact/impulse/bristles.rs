@@ -35,6 +35,7 @@
 //! Everything here is smooth in the velocity. Where a pair does not touch, it has no deflection.
 
 use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::contact::force::local_jacobian::{DIRECTIONS, Dual};
 use crate::contact::impulse::face_velocity::split;
@@ -53,7 +54,8 @@ pub(crate) const DEFLECTION_DIMENSION: usize = 6;
 ///
 /// That is the softer of two compliant geometries, the second one where both are equally soft, and the compliant
 /// one beside a rigid one. A half-space it is only beside a rigid geometry.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct Deflection<T = f64> {
     /// Rotation, rad.
     pub rotation: Vector3<T>,

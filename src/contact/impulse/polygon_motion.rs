@@ -169,35 +169,32 @@ mod tests {
     use crate::contact::surface::polygon::MAX_VERTICES;
     use crate::contact::surface::search::for_each_polygon;
     use crate::contact::{Collider, ContactGeometry, Material, Workspace};
-    use crate::field::{PressureField, RigidSurface, primitive_field};
+    use crate::field::RigidSurface;
     use crate::geometry::{LARGEST_TRIANGLE_RULE, Shape, triangle_rule};
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
     use approx::assert_relative_eq;
-    use std::sync::Arc;
 
     fn material(hydroelastic_modulus: f64) -> Material {
         Material::new(hydroelastic_modulus, 0.0, 0.5)
     }
 
     fn compliant(shape: Shape, resolution: f64, modulus: f64) -> Collider {
-        let (mesh, extent) = primitive_field(&shape, resolution).unwrap();
-        let field = PressureField::new(mesh, extent).unwrap();
-        Collider::compliant(field, material(modulus))
+        Collider::of_shape(&shape, resolution, material(modulus)).unwrap()
     }
 
     /// A ball against a compliant and a rigid box, and against compliant and rigid ground.
     fn pairs() -> Vec<(Collider, Collider)> {
         let ball = compliant(Shape::Sphere { radius: 0.05 }, 0.03, 1e5);
         let size = [0.2, 0.2, 0.1];
-        let (mesh, _) = primitive_field(&Shape::Box { size }, 0.1).unwrap();
-        let rigid = ContactGeometry::Rigid(RigidSurface::new(mesh.boundary()));
-        let other = |geometry| Collider::new(Arc::new(geometry), material(3e5), 0.05);
+        let mesh = Shape::Box { size }.surface_mesh(0.1).unwrap();
+        let rigid = ContactGeometry::Rigid(RigidSurface::new(mesh));
+        let other = |geometry| Collider::new(geometry, material(3e5), 0.05);
         vec![
             (ball.clone(), compliant(Shape::Box { size }, 0.1, 3e5)),
             (ball.clone(), other(rigid.clone())),
             (ball.clone(), other(ContactGeometry::RigidHalfSpace)),
             (ball, other(ContactGeometry::CompliantHalfSpace)),
-            (Collider::new(Arc::new(rigid), material(1.0), 1.0), other(ContactGeometry::CompliantHalfSpace)),
+            (Collider::new(rigid, material(1.0), 1.0), other(ContactGeometry::CompliantHalfSpace)),
         ]
     }
 

@@ -317,17 +317,15 @@ impl PairImpulse<'_> {
 mod tests {
     use super::*;
     use crate::contact::{ContactPair, ContactSettings, Material};
-    use crate::field::{RigidSurface, primitive_field};
+    use crate::field::RigidSurface;
     use crate::geometry::Shape;
     use crate::spatial::rotation_exponential;
-    use std::sync::Arc;
 
     /// A turned box whose lowest corner is in another one, under the law that steps begin with and the one of those that fail.
     #[test]
     fn impulses_and_derivatives_of_both_laws_agree_with_differences() {
-        let (mesh, _) = primitive_field(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).unwrap();
-        let rigid = Arc::new(ContactGeometry::Rigid(RigidSurface::new(mesh.boundary())));
-        let cube = Collider::new(rigid, Material::new(1.0, 0.0, 0.5), 1.0);
+        let mesh = Shape::Box { size: [0.1, 0.08, 0.06] }.surface_mesh(0.1).unwrap();
+        let cube = Collider::rigid(RigidSurface::new(mesh), Material::new(1.0, 0.0, 0.5));
         let (a, b) = (&cube, &cube);
         let turn = rotation_exponential(&Vector3::new(0.6, 0.4, 0.2));
         let x_wa = RigidTransform::new(turn, Vector3::new(0.004, 0.003, 0.03 + lowest(&turn) - 1e-6));

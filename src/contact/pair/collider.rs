@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use crate::contact::pair::material::Material;
 use crate::field::hierarchy::Hierarchy;
 use crate::field::{FieldError, PressureField, RigidSurface, check_skirt};
+use crate::geometry::Shape;
 use crate::scalar::Scalar;
 
 /// The immutable, shareable part of a body in contact.
@@ -71,6 +72,14 @@ impl Collider<f64> {
         Self::new(Arc::new(ContactGeometry::Compliant(field)), material, 0.0)
     }
 
+    /// A compliant body of a shape, meshed at a resolution in metres ([`PressureField::of_shape`]).
+    ///
+    /// # Errors
+    /// As [`Shape::volume_mesh`].
+    pub fn of_shape(shape: &Shape, resolution: f64, material: Material<f64>) -> Result<Self, FieldError> {
+        Ok(Self::compliant(PressureField::of_shape(shape, resolution)?, material))
+    }
+
     /// A rigid body. Only the friction of its material is used.
     pub fn rigid(surface: RigidSurface, material: Material<f64>) -> Self {
         Self::new(Arc::new(ContactGeometry::Rigid(surface)), material, 0.0)
@@ -89,8 +98,8 @@ impl Collider<f64> {
 
     /// A collider without derivatives, of a geometry that others may share. `thickness` matters for
     /// compliant half-spaces only (see [`Self::compliant_half_space`]).
-    pub fn new(geometry: Arc<ContactGeometry>, material: Material<f64>, thickness: f64) -> Self {
-        Self { geometry, material, thickness, skirt: 0.0, vertices: None, extent: None }
+    pub fn new(geometry: impl Into<Arc<ContactGeometry>>, material: Material<f64>, thickness: f64) -> Self {
+        Self { geometry: geometry.into(), material, thickness, skirt: 0.0, vertices: None, extent: None }
     }
 
     /// Adds a skirt of thickness δ in metres to a compliant collider. The pressure then continues below

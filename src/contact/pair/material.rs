@@ -1,12 +1,13 @@
 //! Contact materials and how two of them combine.
 
 use num_traits::Zero;
+use serde::{Deserialize, Serialize};
 
 use crate::contact::own_law::{OWN_PARAMETERS, OwnLaw};
 use crate::scalar::Scalar;
 
 /// The contact parameters of one body.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Material<T = f64> {
     /// Hydroelastic modulus E_h in Pa: the pressure where the extent is 1. Not used by rigid
     /// bodies.

@@ -62,13 +62,10 @@ impl<'a, T: Scalar> ContactPolygon<'a, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::contact::{Collider, ContactGeometry, Material, contact};
-    use crate::field::{PressureField, primitive_field};
+    use crate::contact::{Collider, Material, contact};
     use crate::geometry::Shape;
     use crate::spatial::{RigidTransform, rotation_from_rpy};
 
@@ -76,10 +73,8 @@ mod tests {
     /// patch; with the compliant body as A and as B.
     #[test]
     fn polygons_are_the_patch() {
-        let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.1 }, 0.03).unwrap();
-        let ball = ContactGeometry::Compliant(PressureField::new(mesh, extent).unwrap());
         let material = Material::new(1e5, 0.0, 0.0);
-        let ball = Collider::new(Arc::new(ball), material, 1.0);
+        let ball = Collider::of_shape(&Shape::Sphere { radius: 0.1 }, 0.03, material).unwrap();
         let ground = Collider::rigid_half_space(material);
         let x_ball = RigidTransform::new(rotation_from_rpy(0.3, -0.2, 0.5), Vector3::new(0.01, 0.02, 0.07));
         let x_ground = RigidTransform::new(rotation_from_rpy(0.1, 0.05, 0.0), Vector3::zeros());

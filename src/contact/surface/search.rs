@@ -295,10 +295,9 @@ fn section_of_field(f: &PressureField, j: u32, plane: &LinearFunction, polygon: 
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use std::sync::Arc;
 
     use crate::contact::{Collider, ContactGeometry, ContactPair, Material};
-    use crate::field::{RigidSurface, primitive_field};
+    use crate::field::RigidSurface;
     use crate::geometry::Shape;
     use crate::spatial::{Quaternion, SpatialVelocity};
     use proptest::prelude::*;
@@ -314,13 +313,11 @@ mod tests {
     }
 
     fn field(kind: usize) -> PressureField {
-        let (mesh, extent) = primitive_field(&shape(kind), 0.06).unwrap();
-        PressureField::new(mesh, extent).unwrap()
+        PressureField::of_shape(&shape(kind), 0.06).unwrap()
     }
 
     fn collider(geometry: ContactGeometry, hydroelastic_modulus: f64) -> Collider {
-        let material = Material::new(hydroelastic_modulus, 0.0, 0.0);
-        Collider::new(Arc::new(geometry), material, 1.0)
+        Collider::new(geometry, Material::new(hydroelastic_modulus, 0.0, 0.0), 1.0)
     }
 
     /// All that counts of a polygon, to the last bit.

@@ -47,10 +47,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    use nalgebra::Vector3;
-
     use crate::contact::{Collider, Material};
-    use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::spatial::RigidTransform;
 
@@ -69,11 +66,8 @@ mod tests {
     #[test]
     fn the_number_is_the_same_exactly_where_the_polygons_and_their_edges_are() {
         let ball = || {
-            let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.05).expect("a ball");
-            Collider::compliant(
-                PressureField::new(mesh, extent).expect("a field"),
-                Material::new(1e5, 0.0, 0.0),
-            )
+            Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.05, Material::new(1e5, 0.0, 0.0))
+                .expect("a ball")
         };
         let (a, b) = (ball(), ball());
         let mut workspace = Workspace::default();
@@ -82,7 +76,7 @@ mod tests {
             x.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
         };
         let mut at = |x: f64| {
-            let x_wa = RigidTransform::from_translation(Vector3::new(x, 0.013, 0.071));
+            let x_wa = RigidTransform::from_translation([x, 0.013, 0.071]);
             let pair = ContactPair::at_rest(&a, x_wa, &b, RigidTransform::identity());
             let number = workspace.topology(&pair, FaceFilter::default(), mixed);
             (number.map(|(number, _)| number), described(&pair, &mut workspace))

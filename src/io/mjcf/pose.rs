@@ -18,7 +18,7 @@ pub(super) fn pose(layers: &Layers, compiler: &Compiler) -> Result<RigidTransfor
     // The nearest element that turns it does so alone.
     let turns = |element: &Element| TURNS.iter().filter(|turn| element.attribute(turn).is_some()).count();
     let Some(&element) = layers.0.iter().rev().find(|element| turns(element) > 0) else {
-        return Ok(RigidTransform::from_translation(position.into()));
+        return Ok(RigidTransform::from_translation(position));
     };
     if turns(element) > 1 {
         return Err(wrong(

@@ -32,7 +32,7 @@ use crate::io::scene::solver_tables::{ErrorControl, error_control, solver_tolera
 use crate::io::scene::visuals::RobotVisuals;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism, Workspace};
 use crate::multibody::{
-    Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, NamedMaterial, State,
+    Body, BodyGeometry, BodyPair, BodyState, Model, ModelBuilder, ModelError, Motion, NamedMaterial, State,
 };
 use crate::rollout::Command;
 use crate::spatial::{RigidTransform, SpatialVelocity};
@@ -99,9 +99,8 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     for (i, (robot, t)) in robots.iter().zip(&table.robots).enumerate() {
         let joints = robot.joints.iter().map(|joint| joint.name.clone()).collect();
         let weightless = robot.weightless || t.gravity_compensation;
-        let actuators = robot.actuators.clone();
         let field = root.key("robots").index(i);
-        driven.push(DrivenRobot { table: t, field, joints, weightless, actuators });
+        driven.push(DrivenRobot { table: t, field, joints, weightless, actuators: robot.actuators.clone() });
     }
     for (i, robot) in robots.into_iter().enumerate() {
         parts.add_robot(robot, &root.key("robots").index(i))?;
@@ -133,7 +132,10 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
                 is_fixed
             }
             Entry::Free(body, start) if held => {
-                bodies.push(Body::fixed(body.name, start.pose(), start.velocity, body.geometries));
+                bodies.push(Body {
+                    motion: Motion::Fixed { x_wb: start.pose(), v_wb: start.velocity },
+                    ..body
+                });
                 false
             }
             Entry::Free(body, start) => {
@@ -149,7 +151,8 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
                     Body::link(name, link, geometries)
                 } else {
                     let x_wb = workspace.body_pose(&mechanism, link);
-                    Body::fixed(name, x_wb, workspace.body_velocity(&mechanism, link), geometries)
+                    let v_wb = workspace.body_velocity(&mechanism, link);
+                    Body { name, motion: Motion::Fixed { x_wb, v_wb }, geometries }
                 });
                 !moves
             }
@@ -309,8 +312,8 @@ impl Parts {
         if carries {
             self.carriers.push((t.name.clone(), start.pose()));
         }
-        self.entries
-            .push(Entry::Fixed(Body::fixed(t.name.clone(), start.pose(), velocity, geometries), t.fixed));
+        let motion = Motion::Fixed { x_wb: start.pose(), v_wb: velocity };
+        self.entries.push(Entry::Fixed(Body { name: t.name.clone(), motion, geometries }, t.fixed));
         Ok(())
     }
 

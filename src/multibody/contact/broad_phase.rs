@@ -140,12 +140,10 @@ fn widest_axis(boxes: &[WorldBox]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     use proptest::prelude::*;
 
     use crate::contact::{Collider, Material, Workspace, contact_lifted};
-    use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::multibody::contact::contact_forces::with_pair;
     use crate::multibody::{
@@ -155,18 +153,8 @@ mod tests {
 
     const MATERIAL: Material = Material::new(1e5, 0.0, 0.0);
 
-    fn geometry(geometry: ContactGeometry, offset: Vector3<f64>) -> BodyGeometry {
-        BodyGeometry {
-            x_bg: RigidTransform::from_translation(offset),
-            collider: Collider::new(Arc::new(geometry), MATERIAL, 1.0),
-            material: Some(0),
-            unit_mass: None,
-        }
-    }
-
-    fn shape(shape: Shape) -> ContactGeometry {
-        let (mesh, extent) = primitive_field(&shape, 0.1).expect("a valid shape");
-        ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a valid field"))
+    fn shape(shape: Shape) -> BodyGeometry {
+        BodyGeometry::new(Collider::of_shape(&shape, 0.1, MATERIAL).expect("a valid shape")).of_material(0)
     }
 
     /// Bodies of two geometries each over a half-space.
@@ -176,20 +164,18 @@ mod tests {
             center_of_mass: Vector3::zeros(),
             inertia: nalgebra::Matrix3::identity(),
         };
+        let beside = RigidTransform::from_translation([0.2, 0.0, 0.0]);
         let mut bodies: Vec<Body> = (0..count)
             .map(|i| {
                 let parts = vec![
-                    geometry(shape(Shape::Box { size: [0.3, 0.1, 0.05] }), Vector3::zeros()),
-                    geometry(shape(Shape::Sphere { radius: 0.1 }), Vector3::new(0.2, 0.0, 0.0)),
+                    shape(Shape::Box { size: [0.3, 0.1, 0.05] }),
+                    shape(Shape::Sphere { radius: 0.1 }).at(beside),
                 ];
                 Body::free(format!("{i}"), MassSource::Given(mass), parts).expect("a valid body")
             })
             .collect();
-        let ground = geometry(ContactGeometry::RigidHalfSpace, Vector3::zeros());
-        bodies.insert(
-            count / 2,
-            Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![ground]),
-        );
+        let ground = BodyGeometry::new(Collider::rigid_half_space(MATERIAL)).of_material(0);
+        bodies.insert(count / 2, Body::fixed("ground", RigidTransform::identity(), vec![ground]));
         let materials = vec![NamedMaterial { name: "foam".into(), material: MATERIAL }];
         let apart = vec![BodyPair { a: 0, b: 1 }];
         ModelBuilder { bodies, materials, apart, ..Default::default() }.build().expect("a model")

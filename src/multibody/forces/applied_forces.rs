@@ -44,7 +44,7 @@ use crate::scalar::{CHUNK, DualArray, Scalar};
 /// let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build()?;
 /// let start = State::of_bodies(vec![BodyState::at_rest(&RigidTransform::identity())]);
 /// let step = StepProblem { control: &[2.0 * 9.81], ..StepProblem::new(&model, &start, 0.01) };
-/// let after = Integrator::default().step(&step.under(&Thruster), &mut StepWorkspace::default())?;
+/// let after = Integrator::RungeKutta4.step(&step.under(&Thruster), &mut StepWorkspace::default())?;
 /// assert!(after.bodies[0].velocity.translational.norm() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,7 +1,7 @@
 //! Bodies: how they move and their geometries.
 
 use super::mass::MassSource;
-use crate::contact::Collider;
+use crate::contact::{Collider, ContactGeometry};
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, SpatialVelocity};
 
@@ -12,12 +12,37 @@ pub struct BodyGeometry<T = f64> {
     pub x_bg: RigidTransform<T>,
     /// Geometry and material.
     pub collider: Collider<T>,
-    /// Index of the material in [`Model::materials`](crate::multibody::Model::materials). `None` only for a rigid
-    /// geometry without one: it takes the friction of whatever it touches.
+    /// Index of the material in [`Model::materials`](crate::multibody::Model::materials), which the collider then gets.
+    /// `None` for one of the collider's own: beside a geometry with an index its friction and its parameters of a law of
+    /// the user's own are those of the other.
     pub material: Option<usize>,
     /// Mass properties of the geometry filled with unit density, in its own frame. `None` for
     /// half-spaces.
     pub unit_mass: Option<MassProperties<T>>,
+}
+
+impl BodyGeometry {
+    /// A geometry in the body's own frame, with the collider's own material, and the mass properties of its mesh.
+    pub fn new(collider: Collider) -> Self {
+        let unit_mass = match &*collider.geometry {
+            ContactGeometry::Compliant(field) => field.mesh().mass_properties().ok(),
+            ContactGeometry::Rigid(surface) => surface.mesh().mass_properties().ok(),
+            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
+        };
+        Self { x_bg: RigidTransform::identity(), collider, material: None, unit_mass }
+    }
+
+    /// The geometry at a pose in the body's frame.
+    #[must_use]
+    pub fn at(self, x_bg: RigidTransform) -> Self {
+        Self { x_bg, ..self }
+    }
+
+    /// The geometry with the material of an index in [`Model::materials`](crate::multibody::Model::materials).
+    #[must_use]
+    pub fn of_material(self, index: usize) -> Self {
+        Self { material: Some(index), ..self }
+    }
 }
 
 impl<T: Scalar> BodyGeometry<T> {
@@ -80,13 +105,9 @@ pub struct Body<T = f64> {
 }
 
 impl<T: Scalar> Body<T> {
-    /// A body that does not move.
-    pub fn fixed(
-        name: impl Into<String>,
-        x_wb: RigidTransform<T>,
-        v_wb: SpatialVelocity<T>,
-        geometries: Vec<BodyGeometry<T>>,
-    ) -> Self {
+    /// A body at rest at a pose in W.
+    pub fn fixed(name: impl Into<String>, x_wb: RigidTransform<T>, geometries: Vec<BodyGeometry<T>>) -> Self {
+        let v_wb = SpatialVelocity::zero();
         Self { name: name.into(), motion: Motion::Fixed { x_wb, v_wb }, geometries }
     }
 

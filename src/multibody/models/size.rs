@@ -28,23 +28,17 @@ impl Body {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::contact::{Collider, Material};
     use crate::field::RigidSurface;
     use crate::geometry::Shape;
     use crate::multibody::BodyGeometry;
-    use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
+    use crate::spatial::{RigidTransform, rotation_from_rpy};
 
     #[test]
     fn the_box_around_all_bounded_geometries() {
-        let material = Material::NONE;
-        let geometry = |shape: ContactGeometry, x_bg| BodyGeometry {
-            x_bg,
-            collider: Collider::new(Arc::new(shape), material, 0.0),
-            material: None,
-            unit_mass: None,
+        let geometry = |shape: ContactGeometry, x_bg| {
+            BodyGeometry::new(Collider::new(shape, Material::NONE, 0.0)).at(x_bg)
         };
         let surface = Shape::Box { size: [0.2, 0.4, 0.6] }.surface_mesh(0.1).expect("a mesh");
         let turned = RigidTransform::new(
@@ -52,8 +46,7 @@ mod tests {
             Vector3::new(1.0, 0.0, 0.0),
         );
         let block = || ContactGeometry::Rigid(RigidSurface::new(surface.clone()));
-        let body =
-            |geometries| Body::fixed("b", RigidTransform::identity(), SpatialVelocity::zero(), geometries);
+        let body = |geometries| Body::fixed("b", RigidTransform::identity(), geometries);
         let floor = || geometry(ContactGeometry::RigidHalfSpace, RigidTransform::identity());
         assert_eq!(body(vec![floor()]).size(), None);
         let both =

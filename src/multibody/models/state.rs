@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::contact::{DEFLECTION_DIMENSION, Deflection};
 use crate::multibody::tree::JointState;
@@ -14,7 +15,8 @@ use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity, rotation_betwe
 pub const TANGENT_DIMENSION: usize = 12;
 
 /// Pose and velocity of one free body B.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct BodyState<T = f64> {
     /// Orientation of B in W.
     pub orientation: Quaternion<T>,
@@ -102,7 +104,8 @@ impl<T: Scalar> BodyState<T> {
 /// The tangent space has twelve directions for each free body (see [`TANGENT_DIMENSION`]), then
 /// one for the configuration of each of the joints' velocity coordinates, then one for each of
 /// these velocities, then six for each deflection: its rotation and its translation.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: nalgebra::Scalar + Serialize + DeserializeOwned")]
 pub struct State<T = f64> {
     /// One for each free body.
     pub bodies: Vec<BodyState<T>>,
@@ -434,11 +437,8 @@ mod tests {
                 // Not through the inverse pair alone: the reference is turned once more.
                 let reference = start.moved(&[0.02, 0.01, -0.03, 0., 0., 0., 0., 0., 0., 0., 0., 0.]);
                 let real = |h: f64| reference.difference(&start.moved(&tangent(h)));
-                let dual: Vec<Dual64> = tangent(0.0)
-                    .into_iter()
-                    .enumerate()
-                    .map(|(i, x)| if i == direction { Dual64::from(x).derivative() } else { Dual64::from(x) })
-                    .collect();
+                let mut dual: Vec<Dual64> = tangent(0.0).into_iter().map(Dual64::from).collect();
+                dual[direction].eps = 1.0;
                 let lifted = State::<Dual64>::lift(&reference);
                 let got = lifted.difference(&State::<Dual64>::lift(&start).moved(&dual));
                 let h = 1e-5;

@@ -5,6 +5,7 @@
 //! parent is the world and `x_pf` is not turned.
 
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 
 use crate::scalar::{Scalar, lift_vector};
 use crate::spatial::{Quaternion, RigidTransform, cross_matrix, rotation_between};
@@ -22,7 +23,7 @@ use crate::spatial::{Quaternion, RigidTransform, cross_matrix, rotation_between}
 ///
 /// The configuration's tangent space has the coordinates of the velocity: a rotation vector in F
 /// for a quaternion, sums for the rest.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum JointKind {
     /// No motion.

@@ -435,7 +435,7 @@ mod tests {
         let inertia = Matrix3::from_diagonal(&Vector3::new(1e-3, 2e-3, 2.9e-3));
         let mass = MassProperties { mass: 0.7, center_of_mass: Vector3::new(0.02, -0.01, 0.03), inertia };
         let body = |name: &str| BodyDescription { name: name.into(), mass: Some(mass) };
-        let x_pf = RigidTransform::from_translation(Vector3::new(0.1, 0.3, -0.2));
+        let x_pf = RigidTransform::from_translation([0.1, 0.3, -0.2]);
         let hinge = JointKind::Revolute { axis: Vector3::y() };
         let joints = vec![
             JointDescription::new("floating", JointKind::Free, None, "base", x_pf),

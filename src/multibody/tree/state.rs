@@ -1,5 +1,6 @@
 //! What changes while a mechanism moves.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::scalar::Scalar;
 
 /// Configuration and velocity of a mechanism, in the coordinates of its joints (see
 /// [`JointKind`]).
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct JointState<T = f64> {
     /// The kinds of the joints that have coordinates, in order: what the coordinates mean.
     kinds: Arc<[JointKind]>,

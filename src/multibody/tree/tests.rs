@@ -102,7 +102,7 @@ fn numbers_of_joints() {
     );
     let spring = |stiffness, rest| Some(JointSpring { stiffness, rest });
     let turned = RigidTransform::new(Matrix3::identity() * 1.1, Vector3::zeros());
-    let away = RigidTransform::from_translation(Vector3::new(f64::NAN, 0.0, 0.0));
+    let away = RigidTransform::from_translation([f64::NAN, 0.0, 0.0]);
     for (wrong, field) in [
         (JointDescription { limits: limits(f64::NAN, 1.0), ..good() }, "its range of positions"),
         (

@@ -58,7 +58,7 @@ fn noisy_motion(
 }
 
 fn noisy_problem(model: Model, measured: Vec<Measurement>) -> Identification<Pad> {
-    let (state, settings) = (state_of(&start()), SimulationSettings::default());
+    let (state, settings) = (state_of(&start()), EXPLICIT);
     Identification::new(model, state, settings, Pad, NAMES[..2].iter().copied(), measured).unwrap()
 }
 
@@ -141,7 +141,7 @@ fn what_finer_steps_change_is_told() {
     let parameters = unknown(1950.0, 0.28);
     let result = fit(&problem, &parameters, &FitSettings::default(), None).unwrap();
     let [modulus, dissipation] = &result.uncertainty.estimates[..] else { panic!("{result:?}") };
-    let finer = SimulationSettings { time_step: 5e-4, ..SimulationSettings::default() };
+    let finer = SimulationSettings { time_step: 5e-4, ..EXPLICIT };
     let again = Identification { settings: finer, ..noisy_identification(7, f64::INFINITY, true) };
     let again = fit(&again, &parameters, &FitSettings::default(), None).unwrap();
     for (estimate, fitted) in result.uncertainty.estimates.iter().zip(again.values()) {

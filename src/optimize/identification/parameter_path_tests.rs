@@ -13,6 +13,7 @@ use crate::optimize::identification::{
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::rollout::{Rollout, SimulationSettings};
 use crate::spatial::{Quaternion, RigidTransform, SpatialVelocity};
+use crate::step::Integrator;
 use nalgebra::{Matrix3, Vector3};
 
 /// A rigid block, `block.a`, over a compliant half-space `table`, beside a `wall` without a material. Each material is
@@ -24,10 +25,8 @@ fn model(block: Option<usize>, table: usize, wall: Option<usize>) -> Model {
     });
     let own = |index: Option<usize>| index.map_or(Material::NONE, |index| materials[index].material);
     let geometry = |collider: Collider, material: Option<usize>| BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider,
         material,
-        unit_mass: None,
+        ..BodyGeometry::new(collider)
     };
     let shape = Shape::Box { size: [0.1, 0.08, 0.06] };
     let surface = || RigidSurface::new(shape.surface_mesh(1.0).unwrap());
@@ -38,7 +37,7 @@ fn model(block: Option<usize>, table: usize, wall: Option<usize>) -> Model {
     };
     let fixed = |name: &str, at: Vector3<f64>, collider: Collider, material: Option<usize>| {
         let pose = RigidTransform { translation: at, ..RigidTransform::identity() };
-        Body::fixed(name, pose, SpatialVelocity::zero(), vec![geometry(collider, material)])
+        Body::fixed(name, pose, vec![geometry(collider, material)])
     };
     let of_block = geometry(Collider::rigid(surface(), own(block)), block);
     let half_space = Collider::compliant_half_space(own(Some(table)), 0.1);
@@ -59,7 +58,7 @@ fn initial() -> State {
 }
 
 fn settings() -> SimulationSettings {
-    SimulationSettings { time_step: 5e-4, ..Default::default() }
+    SimulationSettings { integrator: Integrator::SemiImplicitEuler, time_step: 5e-4 }
 }
 
 /// The parameters `names` of the model, compared with a block that does not move, over an impact.

@@ -30,7 +30,7 @@ fn an_interrupted_fit_is_the_same_fit() {
     let dormand_prince = ErrorControlled { method: ControlledMethod::DormandPrince, accuracy: 1e-4 };
     let controlled =
         SimulationSettings { integrator: Integrator::ErrorControlled(dormand_prince), time_step: 5e-3 };
-    let fixed = SimulationSettings::default();
+    let fixed = EXPLICIT;
     let (near, far) = (unknown(1900.0, 0.25), unknown(200.0, 3.0));
     let cases = [
         (settings, fixed, &far, f64::INFINITY, true),

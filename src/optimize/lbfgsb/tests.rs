@@ -1,46 +1,34 @@
 use super::*;
+use crate::optimize::WithGradient;
 use argmin::core::{Executor, State};
 use proptest::prelude::*;
 
+/// A value and its gradient.
+type Value = Result<(f64, Vec<f64>), Error>;
+
 /// Rosenbrock's function in n dimensions, multiplied by a scale, without a value where the first
 /// variable exceeds a limit.
-#[derive(Clone, Copy)]
-struct Rosenbrock {
-    scale: f64,
-    limit: f64,
-}
-
-impl CostFunction for Rosenbrock {
-    type Param = Vec<f64>;
-    type Output = f64;
-    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        if x[0] > self.limit {
+fn rosenbrock(scale: f64, limit: f64) -> WithGradient<impl Fn(&[f64]) -> Value> {
+    WithGradient(move |x: &[f64]| {
+        if x[0] > limit {
             return Err(Error::msg("outside"));
         }
-        let terms = x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2));
-        Ok(self.scale * terms.sum::<f64>())
-    }
-}
-
-impl Gradient for Rosenbrock {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        let mut g = vec![0.0; x.len()];
+        let (mut value, mut g) = (0.0, vec![0.0; x.len()]);
         for i in 0..x.len() - 1 {
             let d = x[i + 1] - x[i] * x[i];
-            g[i] += self.scale * (-400.0 * x[i] * d - 2.0 * (1.0 - x[i]));
-            g[i + 1] += self.scale * 200.0 * d;
+            value += 100.0 * d.powi(2) + (1.0 - x[i]).powi(2);
+            g[i] += scale * (-400.0 * x[i] * d - 2.0 * (1.0 - x[i]));
+            g[i + 1] += scale * 200.0 * d;
         }
-        Ok(g)
-    }
+        Ok((scale * value, g))
+    })
 }
 
 fn minimize(start: Vec<f64>, lower: f64, upper: f64, limit: f64) -> (Lbfgsb, DescentState) {
     let n = start.len();
     let solver = Lbfgsb::new().with_cost_tolerance(1e-14).unwrap();
     let solver = solver.with_bounds(vec![lower; n], vec![upper; n]).unwrap();
-    run(Rosenbrock { scale: 1.0, limit }, solver, start)
+    run(rosenbrock(1.0, limit), solver, start)
 }
 
 fn run<O>(problem: O, solver: Lbfgsb, start: Vec<f64>) -> (Lbfgsb, DescentState)
@@ -73,8 +61,8 @@ proptest! {
 fn points_without_a_value_are_stepped_back_from() {
     let (_, state) = minimize(vec![-1.0, 2.0, 0.0], f64::NEG_INFINITY, f64::INFINITY, 1.05);
     assert!(state.get_best_cost() < 1e-10);
-    let problem = Rosenbrock { scale: 1.0, limit: 0.0 };
-    let executor = Executor::new(problem, Lbfgsb::new()).configure(|state| state.param(vec![1.0, 1.0]));
+    let executor =
+        Executor::new(rosenbrock(1.0, 0.0), Lbfgsb::new()).configure(|state| state.param(vec![1.0, 1.0]));
     let failed = executor.run().err().expect("fails");
     assert!(failed.to_string().contains("outside"));
 }
@@ -85,36 +73,22 @@ fn the_scale_of_the_cost_does_not_matter() {
         for k in 0..40 {
             let start: Vec<f64> = (0..4).map(|i| 3.0 * ((7 * k + 3 * i) as f64).sin()).collect();
             let solver = Lbfgsb::new().with_cost_tolerance(1e-14).unwrap();
-            let problem = Rosenbrock { scale, limit: f64::INFINITY };
-            let (solver, state) = run(problem, solver, start.clone());
+            let (solver, state) = run(rosenbrock(scale, f64::INFINITY), solver, start.clone());
             assert!(solver.convergence().is_some(), "{start:?} {state:?}");
             // A stationary point (in four dimensions there is a second minimum).
             let x = state.get_param().unwrap();
-            let gradient = Rosenbrock { scale: 1.0, ..problem }.gradient(x).unwrap();
+            let gradient = rosenbrock(1.0, f64::INFINITY).gradient(x).unwrap();
             assert!(gradient.iter().all(|g| g.abs() < 1e-6), "{scale} {start:?} {x:?} {gradient:?}");
         }
     }
 }
 
 /// x − ln x, with no value for x ≤ 0, or NaN there.
-struct Barrier {
-    fails: bool,
-}
-
-impl CostFunction for Barrier {
-    type Param = Vec<f64>;
-    type Output = f64;
-    fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        if x[0] <= 0.0 && self.fails { Err(Error::msg("outside")) } else { Ok(x[0] - x[0].ln()) }
-    }
-}
-
-impl Gradient for Barrier {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        Ok(vec![1.0 - 1.0 / x[0]])
-    }
+fn barrier(fails: bool) -> WithGradient<impl Fn(&[f64]) -> Value> {
+    WithGradient(move |x: &[f64]| {
+        let outside = x[0] <= 0.0 && fails;
+        if outside { Err(Error::msg("outside")) } else { Ok((x[0] - x[0].ln(), vec![1.0 - 1.0 / x[0]])) }
+    })
 }
 
 #[test]
@@ -122,10 +96,10 @@ fn a_barrier_is_stepped_back_from() {
     for fails in [true, false] {
         let solver = Lbfgsb::new().with_longest_first_move(100.0).unwrap();
         let solver = solver.with_cost_tolerance(1e-14).unwrap();
-        let (solver, state) = run(Barrier { fails }, solver, vec![30.0]);
+        let (solver, state) = run(barrier(fails), solver, vec![30.0]);
         let x = state.get_param().unwrap()[0];
         assert!((x - 1.0).abs() < 1e-6 && solver.convergence().is_some(), "{state:?}");
-        let outside = Executor::new(Barrier { fails }, Lbfgsb::new());
+        let outside = Executor::new(barrier(fails), Lbfgsb::new());
         let outside = outside.configure(|state| state.param(vec![-1.0])).run().err().expect("fails");
         let message = if fails { "outside" } else { "cost or gradient at the start is not finite" };
         assert!(outside.to_string().contains(message), "{outside}");

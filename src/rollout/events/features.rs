@@ -230,7 +230,7 @@ mod tests {
     use num_dual::Dual64;
     use proptest::prelude::*;
 
-    use crate::field::{PressureField, primitive_field};
+    use crate::field::PressureField;
     use crate::geometry::Shape;
     use crate::spatial::rotation_from_rpy;
 
@@ -253,8 +253,8 @@ mod tests {
     }
 
     fn a_box() -> Arc<ContactGeometry> {
-        let (mesh, extent) = primitive_field(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).expect("a box");
-        Arc::new(ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a field")))
+        let field = PressureField::of_shape(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1).expect("a box");
+        Arc::new(ContactGeometry::Compliant(field))
     }
 
     proptest! {

@@ -30,26 +30,18 @@ impl Rollout<'_> {
     /// # Examples
     /// When a die that is thrown up is highest and when it comes down, and how both follow the speed:
     /// ```
-    /// use isobar::contact::{Collider, Material};
-    /// use isobar::field::{PressureField, primitive_field};
-    /// use isobar::geometry::Shape;
-    /// use isobar::multibody::*;
-    /// use isobar::rollout::{EventKind, Rollout, SimulationSettings, event_gradients};
-    /// use isobar::spatial::{RigidTransform, SpatialVelocity};
-    /// use isobar::step::Integrator;
+    /// use isobar::rollout::{EventKind, event_gradients};
+    /// use isobar::spatial::SpatialVelocity;
+    /// use isobar::*;
     /// use nalgebra::Vector3;
     ///
-    /// let (foam, place) = (Material::new(1e5, 1.0, 0.5), RigidTransform::identity());
-    /// let (mesh, extent) = primitive_field(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1)?;
-    /// let unit_mass = Some(mesh.mass_properties()?);
-    /// let collider = Collider::compliant(PressureField::new(mesh, extent)?, foam);
-    /// let die = BodyGeometry { x_bg: place, collider, material: None, unit_mass };
-    /// let collider = Collider::rigid_half_space(foam);
-    /// let floor = BodyGeometry { x_bg: place, collider, material: None, unit_mass: None };
+    /// let foam = Material::new(1e5, 1.0, 0.5);
+    /// let die = BodyGeometry::new(Collider::of_shape(&Shape::Box { size: [0.1, 0.08, 0.06] }, 0.1, foam)?);
     /// let die = Body::free("die", MassSource::Density(200.0), vec![die])?;
-    /// let floor = Body::fixed("floor", place, SpatialVelocity::zero(), vec![floor]);
+    /// let floor = BodyGeometry::new(Collider::rigid_half_space(foam));
+    /// let floor = Body::fixed("floor", RigidTransform::identity(), vec![floor]);
     /// let model = ModelBuilder { bodies: vec![die, floor], ..Default::default() }.build()?;
-    /// let mut start = BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, 0.1)));
+    /// let mut start = BodyState::at_rest(&RigidTransform::from_translation([0.0, 0.0, 0.1]));
     /// start.velocity = SpatialVelocity::new(Vector3::new(2.0, 3.0, 1.0), Vector3::new(0.0, 0.0, 1.0));
     /// let start = State::of_bodies(vec![start]);
     /// let settings = SimulationSettings { integrator: Integrator::RungeKutta4, time_step: 1e-2 };

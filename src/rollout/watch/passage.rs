@@ -325,8 +325,7 @@ mod tests {
     #[test]
     fn the_middle_of_a_long_body_is_not_at_one_of_its_ends() {
         let shape = crate::geometry::Shape::Box { size: [0.012, 0.024, 0.08] };
-        let (mesh, extent) = crate::field::primitive_field(&shape, 0.01).expect("a field");
-        let geometry = ContactGeometry::Compliant(PressureField::new(mesh, extent).expect("a field"));
+        let geometry = ContactGeometry::Compliant(PressureField::of_shape(&shape, 0.01).expect("a field"));
         let (middle, depth) = middle_of(&geometry, &Surface::new(&geometry)).expect("a body");
         assert_relative_eq!(middle, Vector3::zeros(), epsilon = 1e-12);
         assert_relative_eq!(depth, 0.006, epsilon = 1e-12);

@@ -127,7 +127,6 @@ mod tests {
     use nalgebra::Matrix3;
 
     use crate::contact::Material;
-    use crate::field::{PressureField, primitive_field};
     use crate::geometry::Shape;
     use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, Mechanism};
     use crate::multibody::{
@@ -176,7 +175,7 @@ mod tests {
         };
         let described = |name: &str, m: MassProperties| BodyDescription { name: name.into(), mass: Some(m) };
         let joint = |name: &str, parent: Option<&str>, child: &str, axis: Vector3<f64>| {
-            let x_pf = RigidTransform::from_translation(Vector3::new(0.3, 0.1, -0.2));
+            let x_pf = RigidTransform::from_translation([0.3, 0.1, -0.2]);
             JointDescription::new(name, JointKind::Revolute { axis }, parent, child, x_pf)
         };
         let mechanism = Mechanism::new(
@@ -194,7 +193,7 @@ mod tests {
             free("two", mass(0.8, [-0.1, 0.0, 0.2])),
             Body::link("upper", 0, vec![]),
             Body::link("lower", 1, vec![]),
-            Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![]),
+            Body::fixed("ground", RigidTransform::identity(), vec![]),
         ];
         let mechanism = mechanism.expect("an arm");
         let joints = mechanism.state(vec![0.4, -0.9], vec![0.0; 2]);
@@ -242,10 +241,9 @@ mod tests {
     /// The tetrahedra at the ends of a bar that lies on the floor have a gradient along the bar.
     #[test]
     fn faces_that_are_oblique_to_a_field_do_not_look_deep() {
-        let (mesh, extent) =
-            primitive_field(&Shape::Cylinder { radius: 0.01, length: 0.12 }, 0.0025).expect("a bar");
         let foam = Material::new(1e6, 0.0, 0.5);
-        let bar = Collider::compliant(PressureField::new(mesh, extent).expect("a field"), foam);
+        let bar =
+            Collider::of_shape(&Shape::Cylinder { radius: 0.01, length: 0.12 }, 0.0025, foam).expect("a bar");
         let floor = Collider::rigid_half_space(foam);
         let depth = 3e-4;
         let lying = rotation_from_rpy(0.3, std::f64::consts::FRAC_PI_2 - 1e-3, 0.0);
@@ -258,12 +256,11 @@ mod tests {
 
     #[test]
     fn a_look_sees_the_slope_of_the_force_the_overlap_and_the_slip() {
-        let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.02).expect("a ball");
         let foam = Material::new(1e5, 0.0, 0.5);
-        let ball = Collider::compliant(PressureField::new(mesh, extent).expect("a field"), foam);
+        let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.02, foam).expect("a ball");
         let floor = Collider::rigid_half_space(foam);
         let (settings, mut workspace) = (ContactSettings::default(), Workspace::default());
-        let at = |z: f64| RigidTransform::from_translation(Vector3::new(0.0, 0.0, z));
+        let at = |z: f64| RigidTransform::from_translation([0.0, 0.0, z]);
         let mut look = |query: &ContactPair| PatchLook::new(query, &settings, &mut workspace);
         let mut on_floor = |depth: f64| {
             look(&ContactPair::at_rest(&ball, at(0.05 - depth), &floor, at(0.0))).expect("they touch")

@@ -1,8 +1,6 @@
 //! The methods of Hotz et al. (1999), each by itself as the paper has it, beside the solution of steps with its polyhedral cones: a bolt that slides into
 //! its hole, and comes to rest on the bottom.
 
-use std::sync::Arc;
-
 use nalgebra::Vector3;
 
 use super::ComplementarityMethod;
@@ -12,7 +10,7 @@ use super::equations::{Equations, FrictionLaw, Layout, scaled_velocities};
 use super::linear::{LinearSolver, variables};
 use super::methods::{Effort, solve_paper};
 use super::search::solve_step;
-use crate::contact::{Collider, ContactGeometry, Material};
+use crate::contact::{Collider, Material};
 use crate::field::RigidSurface;
 use crate::geometry::Revolved;
 use crate::linear_algebra::{NewtonLimits, solve_mixed};
@@ -21,7 +19,7 @@ use crate::multibody::{
     NamedMaterial, State,
 };
 use crate::scalar::Scalar;
-use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity, rotation_from_rpy};
+use crate::spatial::{RigidTransform, SpatialForce, rotation_from_rpy};
 use crate::step::StepProblem;
 
 const BOLT: Revolved = Revolved::Bolt { radius: 0.01, length: 0.06, tip_radius: 0.008, tip_length: 0.003 };
@@ -43,14 +41,11 @@ impl AppliedForces for Push {
 fn model(friction: f64) -> Model {
     let geometry = |shape: Revolved| {
         let mesh = shape.surface_mesh(0.002, None).expect("a valid shape");
-        let unit_mass = mesh.mass_properties().ok();
-        let surface = RigidSurface::of_revolved(shape, mesh);
-        let collider = Collider::new(Arc::new(ContactGeometry::Rigid(surface)), Material::NONE, 0.0);
-        BodyGeometry { x_bg: RigidTransform::identity(), collider, material: Some(0), unit_mass }
+        let collider = Collider::rigid(RigidSurface::of_revolved(shape, mesh), Material::NONE);
+        BodyGeometry::new(collider).of_material(0)
     };
     let bolt = Body::free("bolt", MassSource::Spread(0.15), vec![geometry(BOLT)]).expect("a valid body");
-    let plate =
-        Body::fixed("plate", RigidTransform::identity(), SpatialVelocity::zero(), vec![geometry(HOLE)]);
+    let plate = Body::fixed("plate", RigidTransform::identity(), vec![geometry(HOLE)]);
     let materials = vec![NamedMaterial { name: "steel".into(), material: Material::new(0.0, 0.0, friction) }];
     let gravity = Vector3::new(0.0, 0.0, -9.81);
     let builder = ModelBuilder { bodies: vec![bolt, plate], materials, gravity, ..ModelBuilder::default() };

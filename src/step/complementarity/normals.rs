@@ -177,7 +177,7 @@ pub(super) mod tests {
         let mut bodies = Vec::new();
         let places = is_fixed.map(|is_fixed| {
             if is_fixed {
-                let pose = RigidTransform::from_translation(Vector3::new(0.1, 0.0, -0.2));
+                let pose = RigidTransform::from_translation([0.1, 0.0, -0.2]);
                 return Place::Fixed(pose, SpatialVelocity::zero());
             }
             bodies.push(body());

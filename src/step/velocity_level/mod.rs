@@ -52,7 +52,7 @@ use self::newton::{Newton, NewtonError};
 use self::problem::Problem;
 use self::real_step::RealStep;
 use super::real_parts::RealParts;
-use super::{StepError, StepProblem};
+use super::{Integrator, StepError, StepProblem};
 use crate::contact::{ContactModel, DiscreteSettings};
 use crate::multibody::tree::MidpointRule;
 use crate::multibody::{BodyFrame, Forces, JointKinematics, Model, State};
@@ -139,6 +139,13 @@ pub struct VelocityLevel {
     pub model: ContactModel,
     /// When the iteration for the velocities ends.
     pub tolerance: SolverTolerance,
+}
+
+impl Default for Integrator {
+    /// A velocity-level step with [`ContactModel::Lagged`].
+    fn default() -> Self {
+        Self::velocity_level(ContactModel::Lagged)
+    }
 }
 
 impl VelocityLevel {

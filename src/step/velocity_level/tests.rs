@@ -3,7 +3,6 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::{Balance, VelocityLevel, Workspace};
 use crate::contact::{Collider, ContactModel, Material};
-use crate::field::{PressureField, primitive_field};
 use crate::geometry::Shape;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits, Mechanism};
 use crate::multibody::{
@@ -28,16 +27,8 @@ pub(super) fn taken(method: &VelocityLevel, step: &StepProblem<'_>, workspace: &
 /// stop, that touches it and the ground.
 pub(super) fn model() -> Model {
     let foam = Material::new(1e6, 1.0, 0.6).with_relaxation_time(1e-3);
-    let geometry = |collider: Collider| BodyGeometry {
-        x_bg: RigidTransform::identity(),
-        collider,
-        material: Some(0),
-        unit_mass: None,
-    };
-    let shaped = |shape: Shape| {
-        let (mesh, extent) = primitive_field(&shape, 0.05).expect("a shape");
-        vec![geometry(Collider::compliant(PressureField::new(mesh, extent).expect("a field"), foam))]
-    };
+    let geometry = |collider: Collider| vec![BodyGeometry::new(collider).of_material(0)];
+    let shaped = |shape: Shape| geometry(Collider::of_shape(&shape, 0.05, foam).expect("a shape"));
     let mass_of = |mass: f64| {
         let inertia = Matrix3::identity() * (mass * 1e-3);
         MassProperties { mass, center_of_mass: Vector3::zeros(), inertia }
@@ -45,14 +36,14 @@ pub(super) fn model() -> Model {
     let free = |name: &str, shape: Shape, mass: f64| {
         Body::free(name, MassSource::Given(mass_of(mass)), shaped(shape)).expect("a mass")
     };
-    let place = RigidTransform::from_translation(Vector3::new(0.0, 0.107, 0.0492));
+    let place = RigidTransform::from_translation([0.0, 0.107, 0.0492]);
     let kind = JointKind::Prismatic { axis: Vector3::z() };
     let mut slide = JointDescription::new("slide", kind, None, "press", place);
     slide.limits = JointLimits { lower: 5e-4, ..Default::default() };
     let press = BodyDescription { name: "press".into(), mass: Some(mass_of(PRESS)) };
-    let ground = vec![geometry(Collider::rigid_half_space(foam))];
+    let ground = geometry(Collider::rigid_half_space(foam));
     let bodies = vec![
-        Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), ground),
+        Body::fixed("ground", RigidTransform::identity(), ground),
         free("left", Shape::Box { size: [0.1, 0.1, 0.1] }, 0.5),
         free("ball", Shape::Sphere { radius: 0.05 }, 2.0),
         free("right", Shape::Box { size: [0.1, 0.1, 0.08] }, 0.1),

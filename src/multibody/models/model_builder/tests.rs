@@ -1,15 +1,16 @@
 //! What the builder refuses, and that what it builds is one truth for contact and gradients.
 
 use super::*;
-use crate::contact::{Collider, ContactModel};
-use crate::field::{PressureField, RigidSurface, primitive_field};
+use crate::contact::{Collider, ContactModel, Deflection};
+use crate::field::RigidSurface;
 use crate::geometry::Shape;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::multibody::{
     BodyGeometry, BodyLoad, BodyState, Drive, DrivenCoordinate, LoadFrame, LoadHistory, LoadKind,
     MassProperties, MassSource, Parameter, SensorWorkspace, State, Transmission,
 };
-use crate::spatial::{RigidTransform, SpatialVelocity};
+use crate::rollout::{Controls, Rollout, SimulationSettings, Trajectory};
+use crate::spatial::RigidTransform;
 use crate::step::{Integrator, StepError, StepProblem, StepWorkspace};
 use nalgebra::Matrix3;
 
@@ -21,10 +22,6 @@ fn mass() -> MassProperties {
     MassProperties { mass: 0.3, center_of_mass: Vector3::zeros(), inertia: Matrix3::identity() * 2e-4 }
 }
 
-fn geometry(collider: Collider, material: Option<usize>) -> BodyGeometry {
-    BodyGeometry { x_bg: RigidTransform::identity(), collider, material, unit_mass: None }
-}
-
 fn material(name: &str, material: Material) -> NamedMaterial {
     NamedMaterial { name: name.into(), material }
 }
@@ -32,19 +29,19 @@ fn material(name: &str, material: Material) -> NamedMaterial {
 /// A compliant ball on compliant ground, with colliders of another material than they name; a rigid
 /// block without a material; and an arm on a hinge with an actuator.
 fn parts() -> ModelBuilder {
-    let (mesh, extent) = primitive_field(&Shape::Sphere { radius: 0.05 }, 0.03).unwrap();
-    let ball = Collider::compliant(PressureField::new(mesh, extent).unwrap(), OTHER);
+    let ball = Collider::of_shape(&Shape::Sphere { radius: 0.05 }, 0.03, OTHER).unwrap();
+    let ball = BodyGeometry::new(ball).of_material(0);
     let block = Shape::Box { size: [0.1; 3] }.surface_mesh(0.1).unwrap();
-    let ground = geometry(Collider::compliant_half_space(OTHER, 0.1), Some(1));
+    let ground = BodyGeometry::new(Collider::compliant_half_space(OTHER, 0.1)).of_material(1);
     let arm = BodyDescription { name: "arm".into(), mass: Some(mass()) };
     let kind = JointKind::Revolute { axis: Vector3::x() };
     let hinge = JointDescription::new("hinge", kind, None, "arm", RigidTransform::identity());
-    let block = geometry(Collider::rigid(RigidSurface::new(block), Material::NONE), None);
+    let block = BodyGeometry::new(Collider::rigid(RigidSurface::new(block), Material::NONE));
     ModelBuilder {
         mechanism: Mechanism::new(vec![arm], vec![hinge]).unwrap(),
         bodies: vec![
-            Body::fixed("ground", RigidTransform::identity(), SpatialVelocity::zero(), vec![ground]),
-            Body::free("ball", MassSource::Given(mass()), vec![geometry(ball, Some(0))]).unwrap(),
+            Body::fixed("ground", RigidTransform::identity(), vec![ground]),
+            Body::free("ball", MassSource::Given(mass()), vec![ball]).unwrap(),
             Body::free("block", MassSource::Given(mass()), vec![block]).unwrap(),
             Body::link("arm", 0, vec![]),
         ],
@@ -81,7 +78,7 @@ fn built() -> Model {
 
 /// The ball 5 mm deep in the ground while it slides, the block far away.
 fn state(model: &Model) -> State {
-    let at = |z: f64| BodyState::at_rest(&RigidTransform::from_translation(Vector3::new(0.0, 0.0, z)));
+    let at = |z: f64| BodyState::at_rest(&RigidTransform::from_translation([0.0, 0.0, z]));
     let mut ball = at(0.045);
     ball.velocity.translational = Vector3::new(0.3, 0.0, -0.1);
     State::new(vec![ball, at(3.0)], model.mechanism.neutral_state())
@@ -98,6 +95,23 @@ fn velocity_after_step(model: &Model, integrator: Integrator) -> Vector3<f64> {
     let start = state(model);
     let problem = StepProblem { control: &[0.0], ..StepProblem::new(model, &start, 1e-3) };
     integrator.step(&problem, &mut StepWorkspace::default()).unwrap().bodies[0].velocity.translational
+}
+
+#[test]
+fn motions_and_materials_come_back_from_json() {
+    let builder = parts();
+    let model = ModelBuilder {
+        contact: ContactSettings { bristle_length: Some(1e-5), ..builder.contact },
+        ..builder
+    };
+    let model = model.build().unwrap();
+    let controls = Controls::zeros(3, 1);
+    let start = state(&model);
+    let rollout = Rollout::new(&model, &start, SimulationSettings::default(), 3e-3).with_controls(&controls);
+    let motion = rollout.simulate().unwrap();
+    assert!(motion.states[3].bristles.iter().any(|bristle| *bristle != Deflection::zero()));
+    let json = serde_json::to_string(&(&motion, &OTHER)).unwrap();
+    assert_eq!(serde_json::from_str::<(Trajectory, Material)>(&json).unwrap(), (motion, OTHER));
 }
 
 #[test]
@@ -241,7 +255,7 @@ fn pairs_of_rigid_bodies_are_known() {
     assert_eq!(model.pairs().len(), fields + 2, "the blocks, and the block and the ground");
     let start = state(&model);
     let step = StepProblem { control: &[0.0], ..StepProblem::new(&model, &start, 1e-3) };
-    let refused = Integrator::default().step(&step, &mut StepWorkspace::default());
+    let refused = Integrator::SemiImplicitEuler.step(&step, &mut StepWorkspace::default());
     assert_eq!(refused, Err(StepError::RigidPair { bodies: vec![1, 2] }));
 }
 
