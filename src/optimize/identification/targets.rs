@@ -134,8 +134,8 @@ impl Targets {
 }
 
 /// The least coefficient of friction that a model is given. Two coefficients that are both 0 combine to 0 without a derivative:
-/// in one of them it is 0, and where both are one parameter it is 1.
-const LEAST_FRICTION: f64 = 1e-12;
+/// in one of them it is 0, and where both are one parameter it is 1. It is far below what differences beside 0 round at.
+const LEAST_FRICTION: f64 = 1e-30;
 
 /// The value of a parameter, where the model depends on it as it does beside that.
 fn with_slope<T: Scalar>(parameter: &Parameter, value: T) -> T {

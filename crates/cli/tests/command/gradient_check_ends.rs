@@ -15,7 +15,9 @@ kind = "rk4"
 name = "ball"
 linear_velocity = [1e300, 0, 0]
 mass = 1
-inertia = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+[[bodies.geometries]]
+shape = { sphere = { radius = 0.05 } }
+rigid = true
 "#,
     );
     let (code, out, err) =
