@@ -5,14 +5,45 @@ use std::io::{Error, ErrorKind, IsTerminal, Read, Result, stdin};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Files longer than this, in bytes, are not read as a whole.
+/// Files longer than this, in bytes, are not read.
 const LONGEST: u64 = 4 << 30;
 
-/// Opens a file, or a pipe; devices, of which some never end, are refused.
-pub(crate) fn open(path: &Path) -> Result<File> {
+/// What standard input has at most, in bytes: it is one file that somebody or something wrote just now.
+const LONGEST_INPUT: u64 = 256 << 20;
+
+/// What is read of a file or a pipe: an error once it is longer than it may be.
+pub(crate) struct Limited<R> {
+    input: R,
+    /// What it has at most, in bytes, and how much of that is left.
+    most: u64,
+    left: u64,
+}
+
+impl<R> Limited<R> {
+    /// Of an input of which this many bytes are known. A pipe tells no length.
+    fn new(input: R, length: u64, most: u64) -> Result<Self> {
+        if length > most { Err(too_long(most)) } else { Ok(Self { input, most, left: most }) }
+    }
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| too_long(self.most))?;
+        Ok(count)
+    }
+}
+
+fn too_long(most: u64) -> Error {
+    Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))
+}
+
+/// Opens a file, or a pipe; devices, of which some never end, and what is too long are refused.
+pub(crate) fn open(path: &Path) -> Result<Limited<File>> {
     let file = File::open(path)?;
     refuse_devices(&file)?;
-    Ok(file)
+    let length = file.metadata()?.len();
+    Limited::new(file, length, LONGEST)
 }
 
 fn refuse_devices(file: &File) -> Result<()> {
@@ -47,24 +78,16 @@ pub(crate) fn standard_input() -> Result<&'static str> {
             use std::os::fd::AsFd;
             refuse_devices(&File::from(stdin().as_fd().try_clone_to_owned()?))?;
         }
-        text_of(limited(stdin().lock(), 0)?)
+        text_of(bytes_of(Limited::new(stdin().lock(), 0, LONGEST_INPUT)?)?)
     };
     let text = TEXT.get_or_init(read).as_deref();
     text.map_err(|error| Error::new(error.kind(), error.to_string()))
 }
 
-/// What is read, of which this many bytes are known beforehand.
-fn limited(input: impl Read, length: u64) -> Result<Vec<u8>> {
+pub(crate) fn bytes_of(mut input: impl Read) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if length <= LONGEST {
-        bytes.try_reserve_exact(length as usize)?;
-        // A pipe tells no length.
-        input.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    }
-    match length.max(bytes.len() as u64) > LONGEST {
-        true => Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {LONGEST} bytes"))),
-        false => Ok(bytes),
-    }
+    input.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn text_of(bytes: Vec<u8>) -> Result<String> {
@@ -74,9 +97,7 @@ fn text_of(bytes: Vec<u8>) -> Result<String> {
 
 /// What a file holds.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let file = open(path)?;
-    let length = file.metadata()?.len();
-    limited(file, length)
+    bytes_of(open(path)?)
 }
 
 /// The text of a file.
@@ -85,4 +106,21 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
 /// When it cannot be read, is a device, too long, or not in UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     text_of(read_bytes(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_longer_than_allowed_is_refused_and_an_endless_input_ends() {
+        let read = |length, most| bytes_of(Limited::new(&b"0123456789"[..], length, most)?);
+        assert_eq!(read(10, 10).expect("it is as long as allowed").len(), 10);
+        for (length, most) in [(10, 9), (0, 9), (11, 10)] {
+            let error = read(length, most).expect_err("it is too long");
+            assert_eq!(error.to_string(), format!("it has more than {most} bytes"));
+        }
+        let endless = Limited::new(std::io::repeat(b'#'), 0, 1 << 20).and_then(bytes_of);
+        assert_eq!(endless.expect_err("it ends").kind(), ErrorKind::FileTooLarge);
+    }
 }

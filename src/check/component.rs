@@ -231,6 +231,8 @@ impl Samples<'_> {
             || self.samples.iter().any(|s| !s.0.is_finite() || !s.1.is_finite())
         {
             (Verdict::Noisy, "the function is not finite near this point".into())
+        } else if !difference.is_finite() {
+            (Verdict::Noisy, "the differences are not finite".into())
         } else if unchanged && claimed == 0.0 {
             (Verdict::Zero, String::new())
         } else {

@@ -116,6 +116,25 @@ mod tests {
         assert_eq!(wrong.verdict, Verdict::Wrong, "{wrong:?}");
     }
 
+    #[test]
+    fn where_a_function_ends_differences_are_one_sided() {
+        for side in [1.0, -1.0] {
+            // Of e^(s x) − x², for s x ≥ 0 alone.
+            let f = |x: f64| if side * x < 0.0 { Err(x) } else { Ok(vec![(side * x).exp() - x * x]) };
+            let check = |claimed: f64| {
+                compare_derivative(f, 0.0, 1.0, &[claimed], &CheckSettings::default()).unwrap().remove(0)
+            };
+            let right = check(side);
+            assert!(right.verdict == Verdict::Ok && (right.difference - side).abs() < 1e-8, "{right:?}");
+            for wrong in [1.001 * side, -side, 0.0] {
+                assert_eq!(check(wrong).verdict, Verdict::Wrong, "{wrong}");
+            }
+        }
+        // A function of one point has no differences.
+        let point = |x: f64| if x == 0.0 { Ok(vec![1.0]) } else { Err(x) };
+        assert!(compare_derivative(point, 0.0, 1.0, &[0.0], &CheckSettings::default()).is_err());
+    }
+
     proptest! {
         #[test]
         fn smooth_functions_pass_and_wrong_derivatives_fail(

@@ -30,6 +30,8 @@ pub(super) struct Sampled {
     /// Values at equal distances on one side, where noise was measured: for each distance, the
     /// smallest first.
     beside: Vec<Vec<Values>>,
+    /// The side on which there are values, where the function ends at the point: 1 or −1, else 0.
+    inward: f64,
     /// From one step to the next.
     ratio: f64,
     /// For each quantity the first step that counts; none where all do.
@@ -40,8 +42,21 @@ fn component(values: &Values, quantity: usize, i: usize) -> f64 {
     values.get(quantity).and_then(|q| q.get(i)).copied().unwrap_or(f64::NAN)
 }
 
+/// What the parabola through values at a point, a step from it and two steps from it has a step to the other side.
+fn parabola(center: &Values, one: &Values, two: &Values) -> Values {
+    let of = |((c, one), two): ((&Vec<f64>, &Vec<f64>), &Vec<f64>)| {
+        c.iter().zip(one).zip(two).map(|((c, one), two)| 3.0 * (c - one) + two).collect()
+    };
+    center.iter().zip(one).zip(two).map(of).collect()
+}
+
 impl Sampled {
-    /// Values at the steps that the settings ask for, relative to `scale`.
+    /// Values at the steps that the settings ask for, relative to `scale`. Where the function has none on one side, as where a
+    /// parameter is at the end of what is allowed, the parabola through those on the other takes their place: central
+    /// differences are then one-sided ones of second order.
+    ///
+    /// # Errors
+    /// The first error of `f` at the point, or of those on the side where it gets as far.
     pub fn around<E>(
         f: &mut dyn FnMut(f64) -> Result<Values, E>,
         at: f64,
@@ -60,15 +75,29 @@ impl Sampled {
     ) -> Result<Self, E> {
         let count = settings.steps.max(8);
         let ratio = (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64);
-        let center = f(at)?;
+        let (center, mut inward) = (f(at)?, 0.0f64);
         let (mut steps, mut values) = (Vec::with_capacity(levels.len()), Vec::with_capacity(levels.len()));
         for k in levels {
             let wanted = settings.largest_step * scale / ratio.powi(k as i32);
             let (plus, minus) = (at + wanted, at - wanted);
-            steps.push([plus - at, at - minus]);
-            values.push([f(plus)?, f(minus)?]);
+            let (right, left) = (f(plus), f(minus));
+            let mut beyond = |inside: &Values, step: f64| -> Result<Values, E> {
+                inward = step.signum();
+                Ok(parabola(&center, inside, &f(at + 2.0 * step)?))
+            };
+            let (pair, step) = match (right, left) {
+                (Ok(right), Ok(left)) => ([right, left], [plus - at, at - minus]),
+                (Ok(right), Err(_)) => {
+                    let left = beyond(&right, plus - at)?;
+                    ([right, left], [plus - at; 2])
+                }
+                (Err(_), Ok(left)) => ([beyond(&left, minus - at)?, left], [at - minus; 2]),
+                (Err(error), Err(_)) => return Err(error),
+            };
+            steps.push(step);
+            values.push(pair);
         }
-        Ok(Self { at, center, steps, values, beside: Vec::new(), ratio, first: Vec::new() })
+        Ok(Self { at, center, steps, values, beside: Vec::new(), inward, ratio, first: Vec::new() })
     }
 
     /// Evaluates the function at equal distances on one side: how far its values are from a smooth
@@ -85,6 +114,7 @@ impl Sampled {
             .skip(1)
             .take_while(|&distance| distance > smallest && distance <= LONGEST_DISTANCE * largest);
         let mut at_distance = |distance: f64| {
+            let distance = if self.inward < 0.0 { -distance } else { distance };
             (1..=VALUES_BESIDE).map(|k| f(self.at + k as f64 * distance)).collect::<Result<Vec<_>, E>>()
         };
         self.beside =
@@ -148,8 +178,10 @@ impl Sampled {
         let mut components: Vec<Samples> = (0..count).map(of_component).collect();
         let magnitude = components.iter().map(Samples::largest).fold(magnitude, f64::max);
         for (i, samples) in components.iter_mut().enumerate() {
-            let noise = NOISE_RESERVE * self.noise(quantity, i, magnitude);
-            samples.least_rounding = 4.0 * f64::EPSILON * magnitude;
+            // A parabola beyond its values is that much less exact.
+            let reserve = if self.inward == 0.0 { 1.0 } else { 4.0 };
+            let noise = reserve * NOISE_RESERVE * self.noise(quantity, i, magnitude);
+            samples.least_rounding = reserve * 4.0 * f64::EPSILON * magnitude;
             samples.rounding = noise.max(samples.least_rounding);
         }
         components

@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
+use crate::interruption;
 use crate::io::digest::Digest;
 
 /// How the names of temporary files end.
@@ -56,10 +59,10 @@ impl OutputFile {
                 return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
             }
             // Whether it can be written is found out without a change of it.
-            let file = OpenOptions::new().append(true).open(path)?;
             if !found.is_file() {
-                return Ok(Self(Destination::Special(file)));
+                return Ok(Self(Destination::Special(opened_when_read(path)?)));
             }
+            OpenOptions::new().append(true).open(path)?;
         }
         let path = if link { fs::canonicalize(path)? } else { path.to_owned() };
         let folder = match path.parent() {
@@ -128,6 +131,22 @@ impl Write for OutputFile {
         match &mut self.0 {
             Destination::Replaced { temporary, .. } => temporary.as_file_mut().flush(),
             Destination::Special(file) => file.flush(),
+        }
+    }
+}
+
+/// Opens what is no file of a disk. A pipe is opened once somebody reads it, unless an end is asked for meanwhile.
+fn opened_when_read(path: &Path) -> io::Result<File> {
+    let (send, opened) = mpsc::channel();
+    let path = path.to_owned();
+    thread::spawn(move || send.send(OpenOptions::new().append(true).open(path)));
+    loop {
+        match opened.recv_timeout(Duration::from_millis(100)) {
+            Ok(file) => return file,
+            Err(_) if interruption::is_requested() => {
+                return Err(io::Error::new(io::ErrorKind::Interrupted, "it is a pipe that nobody reads"));
+            }
+            Err(_) => {}
         }
     }
 }

@@ -1,11 +1,23 @@
 //! What can be wrong with a file.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::document::ends_in;
 use super::document::field_path::FieldPath;
 use crate::multibody::ModelError;
 use crate::optimize::data::DataError;
+
+/// What to say of a file that is called like no scene.
+fn not_a_scene(path: &Path) -> String {
+    match ["urdf", "xml", "sdf"].iter().any(|ending| ends_in(path, ending)) {
+        true => format!(
+            "is the file of a robot; a scene takes it as `[[robots]]` with `urdf = \"{}\"`",
+            path.display()
+        ),
+        false => "a scene file must end in .toml or .json".to_owned(),
+    }
+}
 
 /// Why a scene, a problem, a fit, a robot, a state or a trajectory could not be read or written. Every
 /// message names the file, the field or
@@ -18,7 +30,7 @@ pub enum FileError {
     #[error("{}: cannot be read: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     /// The name does not tell the format.
-    #[error("{}: a scene file must end in .toml or .json", path.display())]
+    #[error("{}: {}", path.display(), not_a_scene(path))]
     Extension { path: PathBuf },
     /// The file, or what it says, is not valid.
     #[error("{}{}: {field}: {message}", path.display(), At(*line))]

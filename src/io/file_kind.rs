@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::input_file;
-use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
+use crate::io::document::{Document, ends_in};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::reference::FileKind;
 use crate::shown::shown;
@@ -13,34 +13,24 @@ use crate::shown::shown;
 const MOST_NAMED: usize = 5;
 
 impl FileKind {
-    /// The kind of a file, which need not be valid. Scenes alone can be JSON; of a TOML file the fields
-    /// tell it that one kind has and no other.
+    /// The kind of a file, which need not be valid: the fields tell it that one kind has and no other.
     ///
     /// # Errors
-    /// When the file cannot be read, is no TOML, is standard input and no scene, or has fields of no kind or of several ones; the
+    /// When the file cannot be read, is neither TOML nor JSON, or has fields of no kind or of several ones; the
     /// message says which fields each kind must have.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let ends_in = |ending| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
-        if ends_in("json") {
-            return Ok(Self::Scene);
-        }
-        let is_input = input_file::is_standard_input(path);
-        let document = match if is_input { Document::read_scene(path) } else { Document::read_toml(path) } {
+        let is_called = ["toml", "json"].iter().any(|ending| ends_in(path, ending));
+        let document = match Document::read(path) {
             // What is not called TOML need not be meant to be it.
-            Err(FileError::Invalid { path, .. }) if !ends_in("toml") && !is_input => {
-                return Err(FileError::Extension { path });
+            Err(FileError::Invalid { .. }) if !is_called && !input_file::is_standard_input(path) => {
+                return Err(FileError::Extension { path: path.to_owned() });
             }
             read => read?,
         };
         let found = document.keys();
         let wrong = |message: String| document.located(Problem::new(FieldPath::root(), message));
-        match kind_with(&found).ok_or_else(|| wrong(undecided(&found)))? {
-            kind if is_input && kind != Self::Scene => {
-                Err(wrong(format!("found a {}; only a scene can come from standard input", kind.name())))
-            }
-            kind => Ok(kind),
-        }
+        kind_with(&found).ok_or_else(|| wrong(undecided(&found)))
     }
 
     /// The fields that a file of this kind must have, in words.

@@ -55,7 +55,13 @@ impl RobotDescription {
         let (format, read): (&str, Read) =
             if is_sdf { (sdf::FORMAT, sdf::read) } else { (urdf::FORMAT, urdf::read) };
         let root = xml::parse(text.trim_start_matches('\u{feff}'));
-        let root = root.map_err(|problem| invalid(path, format, problem))?;
+        // Of what is no XML the first tag tells what it was meant to be.
+        let is_mjcf = || {
+            let tag = text.split('<').find(|tag| tag.starts_with(|c: char| c.is_alphabetic()));
+            tag.is_some_and(|tag| tag.starts_with(mjcf::ROOT))
+        };
+        let root =
+            root.map_err(|problem| invalid(path, if is_mjcf() { mjcf::FORMAT } else { format }, problem))?;
         if root.name == mjcf::ROOT {
             return mjcf::read(&root, path, options)?.describe(path, options);
         }

@@ -15,9 +15,7 @@ pub enum ModelError {
     #[error("body `{body}`: {source}")]
     Mass { body: String, source: MassPropertiesError },
     /// Two geometries could touch between which contact cannot be computed.
-    #[error(
-        "bodies `{a}` and `{b}` could touch, but {source}; or fix both bodies, or leave the pair out of contact"
-    )]
+    #[error("bodies `{a}` and `{b}` could touch, but {source}; or leave the pair out of contact")]
     Pair {
         a: String,
         b: String,

@@ -17,6 +17,7 @@ pub use super::data_error::DataError;
 pub(super) use columns::GivenUnit;
 pub use columns::{ColumnSource, Columns};
 pub(super) use columns::{si, unit};
+pub(crate) use columns::{units_of, units_of_kind};
 pub use indentation::Indentation;
 pub use recorded_state::RecordedState;
 pub use recording::{Recording, RecordingSource};

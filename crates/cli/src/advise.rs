@@ -29,7 +29,7 @@ pub(super) struct AdviseArguments {
     at: Option<Vector3<f64>>,
     /// Simulate the scene until this time, s, and press bodies together where the pressure's force between them was
     /// largest, with that force
-    #[arg(long, value_name = "S", allow_negative_numbers = true, conflicts_with_all = ["along", "at"])]
+    #[arg(long, value_name = "S", conflicts_with_all = ["along", "at"])]
     until: Option<f64>,
     /// Print JSON
     #[arg(long)]

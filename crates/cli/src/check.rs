@@ -22,7 +22,7 @@ use isobar::io::{FileError, FitFile, ProblemFile, Scene};
 /// Arguments of `isobar check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
-    /// Files: scenes (TOML or JSON; `-` for standard input), problems and fits (TOML), robots (URDF, SDF)
+    /// Files: scenes, problems and fits (TOML or JSON; `-` for standard input), robots (URDF, SDF, MJCF)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print JSON: a list with an object for each file
@@ -130,9 +130,9 @@ fn without_kind(path: &Path, error: FileError) -> FileError {
             path: path.to_owned(),
             line: None,
             field: "the name".to_owned(),
-            message: "a scene must end in .toml or .json, a problem and a fit in .toml, a robot in .urdf, \
-                      .xml or .sdf"
-                .to_owned(),
+            message:
+                "a scene, a problem and a fit must end in .toml or .json, a robot in .urdf, .xml or .sdf"
+                    .to_owned(),
         },
         error => error,
     }

@@ -34,7 +34,7 @@ pub(super) struct ContactArguments {
     #[arg(long, value_name = "TRAJECTORY")]
     at: Option<PathBuf>,
     /// The time of the state, s; the nearest state of the trajectory is taken
-    #[arg(long, value_name = "SECONDS", requires = "at", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", requires = "at")]
     time: Option<f64>,
     /// Also print each face: its centroid, area, pressure, and traction on A
     #[arg(long)]

@@ -116,6 +116,11 @@ impl Error {
             Self::Fit { .. } | Self::Optimization { .. } | Self::NotConverged { .. } => 3,
             Self::WrongDerivatives { .. } | Self::UndecidedDerivatives { .. } => 1,
             Self::Interrupted(_) => INTERRUPTED,
+            Self::Write { source, .. } | Self::File(FileError::Write { source, .. })
+                if source.kind() == std::io::ErrorKind::Interrupted =>
+            {
+                INTERRUPTED
+            }
             _ => 2,
         }
     }

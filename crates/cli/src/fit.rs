@@ -33,7 +33,7 @@ const UNMOVED: f64 = 0.9;
 /// Arguments of `isobar fit`.
 #[derive(Debug, Args)]
 pub(super) struct FitArguments {
-    /// Fit file, TOML
+    /// Fit file, TOML or JSON; `-` for standard input
     fit: PathBuf,
     /// Print the result as JSON
     #[arg(long)]

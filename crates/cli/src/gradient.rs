@@ -24,7 +24,7 @@ pub(super) struct GradientArguments {
     /// Scene file, TOML or JSON; `-` for standard input
     scene: PathBuf,
     /// End of the motion, s
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long)]
     until: f64,
     /// A quantity at the end, of those that costs of problems may have, such as 'position of ball' or 'contact force of
     /// ball from floor'; 'position of ball, z' is one component. A cost's own spelling says more:

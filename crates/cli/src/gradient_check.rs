@@ -21,7 +21,7 @@ use isobar_report::write_page;
 /// Arguments of `isobar gradient-check`.
 #[derive(Debug, Args)]
 pub(super) struct GradientCheckArguments {
-    /// Scene file, TOML or JSON (`-` for standard input); or problem or fit file, TOML
+    /// Scene, problem or fit file, TOML or JSON; `-` for standard input
     file: PathBuf,
     /// Of a problem or fit: check also at this result or checkpoint of `isobar optimize`, or result of
     /// `isobar fit` (may be repeated)

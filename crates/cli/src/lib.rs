@@ -43,7 +43,7 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use interruption::handle_interruption;
 use messages::{set_quiet, tell};
@@ -122,13 +122,19 @@ enum Command {
 /// The arguments that `isobar` takes, with their help: for manual pages, completions of shells, and
 /// checks of whether a command line is one of isobar.
 pub fn command_line() -> clap::Command {
-    Arguments::command()
+    // A negative number is out of the range of an option, and no unknown option.
+    let of_option = |argument: Arg| match argument.is_positional() || !argument.get_action().takes_values() {
+        true => argument,
+        false => argument.allow_negative_numbers(true),
+    };
+    Arguments::command().mut_subcommands(|command| command.mut_args(of_option))
 }
 
 /// Runs the command with the arguments of the process: results on standard output, messages and
 /// progress on standard error.
 pub fn run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let parsed = command_line().try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         // Help, or what is wrong with the arguments.
         Err(said) => {

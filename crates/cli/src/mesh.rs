@@ -21,10 +21,10 @@ pub(super) struct MeshArguments {
     #[arg(long, value_name = "FILE.vtk")]
     out: Option<PathBuf>,
     /// Length of the cubes of the lattice that the tetrahedra are cut from, m; without it by the thickness of the body
-    #[arg(long, value_name = "LENGTH", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LENGTH")]
     size: Option<f64>,
     /// Factor that converts coordinates to m: 0.001 for a file in mm
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     scale: f64,
     /// Print JSON
     #[arg(long)]

@@ -15,6 +15,7 @@ use super::optimize_report::{
 use super::outputs::{check_outputs, print_json};
 use super::progress::{among_bars, several};
 use super::{Error, print_motion_warnings};
+use isobar::input_file::is_standard_input;
 use isobar::interruption;
 use isobar::io::reference::FileKind;
 use isobar::io::{CheckpointFile, FileError, ProblemEnsemble, ProblemFile};
@@ -32,7 +33,7 @@ use isobar::rollout::SimulationError;
 /// Arguments of `isobar optimize`.
 #[derive(Debug, Args)]
 pub(super) struct OptimizeArguments {
-    /// Problem file, TOML
+    /// Problem file, TOML or JSON; `-` for standard input, without --out
     pub problem: PathBuf,
     /// Folder to write to, made if it is not there: commands.toml (controllers.toml of problems with
     /// controllers), policy.json (the commands with their feedback gains), trajectory.csv, result.json, run.json
@@ -55,13 +56,13 @@ pub(super) struct OptimizeArguments {
 
 /// Optimizes, tries the result on the members of a test, writes and prints.
 pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
+    check_folder(arguments)?;
     let path = &arguments.problem;
     let mut file = ProblemFile::load(path).map_err(|error| of_kind(path, FileKind::Problem, error))?;
     super::print_warnings(&file.scene.warnings);
     if let Some(iterations) = arguments.max_iterations {
         file.settings.max_iterations = iterations;
     }
-    check_folder(arguments)?;
     let problem = &*problem(&file)?;
     let start = problem.shared_variables().from_values(file.whole_start());
     // A motion that cannot be simulated is told before anything is written.
@@ -114,10 +115,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     }
     match arguments.json {
         true => print_json(&report)?,
-        false => {
-            let until = file.end(&report.optimum.values);
-            print_report(&mut text_output(), &report, (arguments.out.as_deref(), until))?;
-        }
+        false => print_report(&mut text_output(), &report, arguments.out.as_deref())?,
     }
     if interruption::is_requested() {
         let path = file.path.display();
@@ -336,6 +334,10 @@ pub(super) fn failed(file: &ProblemFile, error: isobar::argmin::core::Error) -> 
 
 /// Checks that the folder has no results yet, which took long to compute, unless the call says what becomes of them.
 fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
+    if arguments.out.is_some() && is_standard_input(&arguments.problem) {
+        let what = "standard input: results are of a file that they name; write the problem into one, or leave out --out";
+        return Err(Error::Usage(what.to_owned()));
+    }
     let folder = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force);
     let has = |folder: &Path| {
         let mut names = ["result.json", "checkpoint.json"].into_iter();

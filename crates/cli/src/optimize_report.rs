@@ -204,11 +204,11 @@ fn write_commands(out: &mut dyn Write, commands: &[OptimizedCommand]) -> std::io
     Ok(())
 }
 
-/// Prints the result for people; `until` is when the motion ends, in s.
+/// Prints the result for people.
 pub(super) fn print_report(
     out: &mut dyn Write,
     report: &OptimizeReport,
-    (folder, until): (Option<&Path>, f64),
+    folder: Option<&Path>,
 ) -> Result<(), Error> {
     let optimum = &report.optimum;
     for (k, start) in report.starts.iter().enumerate() {
@@ -255,20 +255,13 @@ pub(super) fn print_report(
     }
     let policy = if has_policy(report) { "policy.json, " } else { "" };
     let rest = "trajectory.csv, result.json, run.json, checkpoint.json";
-    match (folder.map(Path::display), report.members) {
-        (Some(folder), None) => writeln!(
+    let what = if report.members.is_none() { "commands" } else { "controllers" };
+    match folder.map(Path::display) {
+        Some(folder) => writeln!(
             out,
-            "\nwritten to {folder}: commands.toml, {policy}{rest}\nto look at it: isobar report {folder}"
+            "\nwritten to {folder}: {what}.toml, {policy}{rest}\nto look at it: isobar report {folder}"
         )?,
-        (Some(folder), Some(_)) => writeln!(
-            out,
-            "\nwritten to {folder}: controllers.toml, {rest}\n\
-             to simulate with it: isobar simulate SCENE --until {until} --controller {folder}/controllers.toml"
-        )?,
-        (None, members) => {
-            let what = if members.is_none() { "commands" } else { "controllers" };
-            writeln!(out, "\nto keep {what}, motion and result: --out FOLDER")?;
-        }
+        None => writeln!(out, "\nto keep {what}, motion and result: --out FOLDER")?,
     }
     Ok(())
 }

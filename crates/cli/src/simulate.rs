@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::loaded::print_loaded;
+use super::messages::remark;
 use super::outputs::check_outputs;
 use super::progress::of_steps;
 use super::recordings::{
@@ -20,8 +21,8 @@ pub(super) use arguments::SimulateArguments;
 use isobar::interruption;
 use isobar::io::Scene;
 use isobar::rollout::{
-    ClosedLoop, ControlLaw, DiscretizationError, MotionWarning, Rollout, SimulationError, Watch,
-    discretization_errors, finer_settings,
+    ClosedLoop, Command, ControlLaw, DiscretizationError, KnotInterpolation, MotionWarning, Rollout,
+    SimulationError, Watch, discretization_errors, finer_settings,
 };
 use isobar_report::{Recorder, Recording};
 use rows::Rows;
@@ -51,6 +52,14 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
         scene.read_controllers(file)?;
     }
     let scene = scene;
+    let are_read = arguments.commands.is_some() || arguments.controller.is_some();
+    if let Some(end) =
+        end_of(&scene.commands).filter(|end| are_read && arguments.until > end + scene.time_step)
+    {
+        remark(format_args!(
+            "isobar: note: the commands end at {end} s; from then on the last ones are held"
+        ));
+    }
     let closed = scene.closed_loop(arguments.until)?;
     let rollout = closed.rollout;
     let schedule =
@@ -109,6 +118,17 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     let found = (errors, last.substeps.into_some());
     Summary::new(&scene, loaded, found, &rollout.settings, arguments, schedule.steps(), &last.state)
         .print(arguments)
+}
+
+/// When commands that change over time end, s.
+fn end_of(commands: &[Command]) -> Option<f64> {
+    let end = |command: &Command| match (command.knots().times(), command.knots().interpolation()) {
+        // The last of those that are held lasts as long as the one before.
+        ([.., before, last], KnotInterpolation::ZeroOrderHold) => Some(2.0 * last - before),
+        ([_, .., last], _) => Some(*last),
+        _ => None,
+    };
+    commands.iter().filter_map(end).reduce(f64::max)
 }
 
 /// Writes what was recorded.

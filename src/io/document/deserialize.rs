@@ -16,6 +16,7 @@ pub(super) fn contents<T: DeserializeOwned>(root: &Node) -> Result<T, Misplaced>
     T::deserialize(root).map_err(|wrong| {
         let Mistake { message, position, inner_to_outer } = *wrong.at(root.start).0;
         let field = inner_to_outer.into_iter().rev().fold(FieldPath::root(), |field, part| field.with(part));
+        let message = message.replace(NAME, &field.table_name());
         Misplaced { field, position, message }
     })
 }
@@ -58,6 +59,9 @@ impl de::Error for Wrong {
     }
 }
 
+/// In messages: the name of the table that the value is.
+const NAME: &str = "\0";
+
 impl Value {
     /// The error of a visitor that takes no such value.
     #[cold]
@@ -75,15 +79,24 @@ impl Value {
             Self::Date(date) => {
                 return de::Error::invalid_type(Unexpected::Other(&format!("date {date}")), expected);
             }
+            Self::Array(_) if expected.to_string().starts_with("struct ") => {
+                return de::Error::custom(format!("found a list, expected one table: `[{NAME}]`"));
+            }
+            Self::Array(_) if ["a map", "a table of names"].contains(&expected.to_string().as_str()) => {
+                return de::Error::custom(format!("found a list, expected tables with names: `[{NAME}.…]`"));
+            }
             Self::Array(_) => Unexpected::Seq,
             Self::Table(_) if expected.to_string() == "a sequence" => {
-                return de::Error::custom(
-                    "found a table, expected a list; one of tables has each under its name in double brackets, `[[NAME]]`",
-                );
+                return de::Error::custom(format!(
+                    "found a table, expected a list; one of tables has each in double brackets: `[[{NAME}]]`"
+                ));
             }
             Self::Table(_) => Unexpected::Map,
         };
-        de::Error::invalid_type(unexpected, expected)
+        match expected.to_string().starts_with("struct ") {
+            true => de::Error::invalid_type(unexpected, &"a table"),
+            false => de::Error::invalid_type(unexpected, expected),
+        }
     }
 }
 

@@ -36,6 +36,15 @@ impl FieldPath {
         Self(parts)
     }
 
+    /// What stands in brackets over the table that the value is.
+    pub(super) fn table_name(&self) -> String {
+        let keys = self
+            .0
+            .iter()
+            .filter_map(|part| if let Part::Key(key) = part { Some(key.as_str()) } else { None });
+        keys.collect::<Vec<_>>().join(".")
+    }
+
     /// The steps from the document to the value.
     pub(super) fn parts(&self) -> &[Part] {
         &self.0

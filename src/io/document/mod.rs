@@ -41,48 +41,47 @@ pub(super) fn beside(path: &Path, name: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(name)
 }
 
+/// Whether the name of a file ends so, after a dot.
+pub(super) fn ends_in(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
+}
+
 impl Document {
     /// The document of a TOML text, whose messages name a file.
     pub fn of_toml(path: &Path, text: String) -> Result<Self, FileError> {
         Self::parsed(path, text, toml::parse)
     }
 
-    /// The document of a scene's text, TOML, or JSON where it begins with `{`.
-    pub fn of_scene(path: &Path, text: String) -> Result<Self, FileError> {
+    /// The document of a text, TOML, or JSON where it begins with `{`.
+    pub fn of_text(path: &Path, text: String) -> Result<Self, FileError> {
         let parse = if text.trim_start().starts_with('{') { json::parse } else { toml::parse };
         Self::parsed(path, text, parse)
     }
 
-    /// Reads a scene: a file of TOML or JSON by its ending, or standard input.
-    pub fn read_scene(path: &Path) -> Result<Self, FileError> {
+    /// Reads standard input, or a file: JSON where its name ends so, or else TOML.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
         if input_file::is_standard_input(path) {
             let path = input_file::name(path);
             let text = input_file::standard_input();
             let text = text.map_err(|source| FileError::Read { path: path.to_owned(), source })?;
-            return Self::of_scene(path, text.to_owned());
+            return Self::of_text(path, text.to_owned());
         }
-        match path.extension().and_then(|e| e.to_str()) {
-            Some(e) if e.eq_ignore_ascii_case("toml") => Self::read_toml(path),
-            Some(e) if e.eq_ignore_ascii_case("json") => Self::read_json(path),
-            _ => Err(FileError::Extension { path: path.to_owned() }),
-        }
-    }
-
-    pub fn read_toml(path: &Path) -> Result<Self, FileError> {
-        Self::of_toml(path, read_text(path)?)
-    }
-
-    pub fn read_json(path: &Path) -> Result<Self, FileError> {
-        Self::parsed(path, read_text(path)?, json::parse)
+        Self::parsed(path, read_text(path)?, if ends_in(path, "json") { json::parse } else { toml::parse })
     }
 
     fn parsed(
         path: &Path,
         text: String,
-        parse: impl FnOnce(&str) -> Result<Node, Misplaced>,
+        parse: fn(&str) -> Result<Node, Misplaced>,
     ) -> Result<Self, FileError> {
         match parse(&text) {
-            Ok(root) => Ok(Self { path: path.to_owned(), text, root }),
+            Ok(mut root) => {
+                // By this key editors find the schema of a JSON file.
+                if let Value::Table(entries) = &mut root.value {
+                    entries.retain(|entry| entry.key != "$schema");
+                }
+                Ok(Self { path: path.to_owned(), text, root })
+            }
             Err(wrong) => Err(misplaced(path, &text, wrong)),
         }
     }
@@ -109,13 +108,6 @@ impl Document {
         Some(told)
     }
 
-    /// Takes a key out of the table that the document is, if it is there.
-    pub fn remove_key(&mut self, key: &str) {
-        if let Value::Table(entries) = &mut self.root.value {
-            entries.retain(|entry| entry.key != key);
-        }
-    }
-
     /// Gives a text the spelling that replaced it. The problem that is returned says so, for a warning.
     pub fn replace_text(&mut self, field: &FieldPath, old: &str, new: &str) -> Option<FileError> {
         let node = self.root.value_mut(field)?;
@@ -133,6 +125,14 @@ impl Document {
     /// What is not there, in words.
     pub fn field(&self, path: &str) -> Result<FieldPath, String> {
         self.root.field(path)
+    }
+
+    /// The text at a field, if there is one.
+    pub fn text(&self, field: &FieldPath) -> Option<&str> {
+        match &self.root.value(field)?.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// The number at a field, if there is one.

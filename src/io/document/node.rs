@@ -59,6 +59,15 @@ impl Node {
     }
 
     /// The value of a field, if the document has it.
+    pub fn value(&self, field: &FieldPath) -> Option<&Self> {
+        field.parts().iter().try_fold(self, |node, part| match (part, &node.value) {
+            (Part::Key(key), _) => Some(&node.entry(key)?.node),
+            (Part::Index(index), Value::Array(elements)) => elements.get(*index),
+            _ => None,
+        })
+    }
+
+    /// The same, to be changed.
     pub fn value_mut(&mut self, field: &FieldPath) -> Option<&mut Self> {
         field.parts().iter().try_fold(self, |node, part| match (part, &mut node.value) {
             (Part::Key(key), Value::Table(entries)) => {

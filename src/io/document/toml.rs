@@ -4,17 +4,46 @@ use toml::de::{DeTable, DeValue};
 
 use super::field_path::FieldPath;
 use super::node::{Entry, Misplaced, Node, Value};
+use crate::io::reference::FileKind;
+use crate::shown::shown;
 
 /// The tree of a TOML text.
 pub(super) fn parse(text: &str) -> Result<Node, Misplaced> {
     let document = DeTable::parse(text).map_err(|error| Misplaced {
         field: FieldPath::root(),
         position: error.span().map(|span| span.start),
-        message: error.message().trim().replace('\n', ", "),
+        message: match error.span().filter(|_| error.message().contains("duplicate key")) {
+            Some(span) => duplicate(text, span.start),
+            None => error.message().trim().replace('\n', ", "),
+        },
     })?;
     let start = document.span().start;
     let value = table(document.get_ref(), &FieldPath::root())?;
     Ok(Node { start, value })
+}
+
+/// What to say of a key at this byte that is there before: of one in brackets, how its tables are written.
+fn duplicate(text: &str, start: usize) -> String {
+    let line = text[text[..start].rfind('\n').map_or(0, |end| end + 1)..].lines().next().unwrap_or_default();
+    let ends = |c: char| c.is_whitespace() || "=.,]}".contains(c);
+    let key = text[start..].split(ends).next().unwrap_or_default();
+    let Some((name, _)) = line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
+        return format!("duplicate key `{}`; a table has each key once", shown(key));
+    };
+    let [found, name] = [line.trim(), name.trim_start_matches('[')].map(|part| shown(part).into_owned());
+    let is = |kind: &str| FileKind::ALL.iter().any(|file| is_declared(&file.schema(), key, kind));
+    let allowed = match () {
+        () if is("array") => format!("each of several tables is `[[{name}]]`, from the first on"),
+        () if is("object") => format!("each of several tables has a name: `[{name}.NAME]`"),
+        () => "a table is given once".to_owned(),
+    };
+    format!("found `{found}`, a duplicate key; {allowed}")
+}
+
+/// Whether a schema has a key for what is of a type.
+fn is_declared(schema: &serde_json::Value, key: &str, kind: &str) -> bool {
+    let tables = schema["$defs"].as_object().into_iter().flat_map(|tables| tables.values());
+    tables.chain([schema]).any(|table| table["properties"][key]["type"] == kind)
 }
 
 fn table(entries: &DeTable, field: &FieldPath) -> Result<Value, Misplaced> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::Vector3;
 
+use crate::input_file;
 use crate::io::digest::Digest;
 use crate::io::document::field_path::FieldPath;
 use crate::io::document::{Document, beside};
@@ -15,7 +16,7 @@ use crate::io::fit::starts::start_deviations;
 use crate::io::scene::file::Scene;
 use crate::multibody::NoForces;
 use crate::optimize::ProblemError;
-use crate::optimize::data::{Columns, Indentation, Recording};
+use crate::optimize::data::{Indentation, Recording};
 use crate::optimize::fit::{FitSettings, FitStarts};
 use crate::optimize::identification::{
     Identification, IndentationTest, Measurement, RecordedMotion, StandardDeviations, TimeWindow,
@@ -46,23 +47,25 @@ pub struct FitFile {
 }
 
 impl FitFile {
-    /// Reads a fit file and its scene.
+    /// Reads a fit file and its scene: TOML, JSON where its name ends so, or standard input by the path `-`.
     ///
     /// # Errors
     /// A file that cannot be read or is not valid, parameters that make no sense.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        Self::load_from(path.as_ref().to_owned())
+        Self::load_from(path.as_ref())
     }
 
-    fn load_from(path: PathBuf) -> Result<Self, FileError> {
-        let document = Document::read_toml(&path)?;
+    fn load_from(path: &Path) -> Result<Self, FileError> {
+        let document = Document::read(path)?;
         let table: FitTable = document.contents()?;
         let field = FieldPath::root().key("parameters");
         let parameters =
             FitParameters::new(table.parameters.clone()).map_err(|e| located(&document, &field, e))?;
         let scene = scene_of(&document, &FieldPath::root().key("scene"), &table.scene)?;
+        let path = input_file::name(path).to_owned();
         let file = Self { path, document, table, scene, candidate: None, parameters };
         file.check_starts()?;
+        file.check_channels()?;
         Ok(file)
     }
 
@@ -325,27 +328,6 @@ impl FitFile {
     ) -> Result<Recording, FileError> {
         self.check_columns(&table.columns, &Recording::claimed_columns(&table.body), field)?;
         Ok(Recording::read(file, &table.body, &table.columns)?)
-    }
-
-    /// Refuses names that no column is asked for by, and units that are none.
-    pub(super) fn check_columns(
-        &self,
-        columns: &Columns,
-        claimed: &[String],
-        field: &FieldPath,
-    ) -> Result<(), FileError> {
-        for (column, source) in columns {
-            let field = field.key("columns").key(column);
-            if !claimed.contains(column) {
-                let claimed = claimed.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                return Err(self.invalid(&field, format_args!("no such column; there are {claimed}")));
-            }
-            if !(source.unit.is_finite() && source.unit != 0.0) {
-                let message = format_args!("found {}; it must be finite and not 0", source.unit);
-                return Err(self.invalid(&field.key("unit"), message));
-            }
-        }
-        Ok(())
     }
 
     /// The files that a fit reads.

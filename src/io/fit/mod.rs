@@ -1,6 +1,7 @@
 //! Fit files.
 
 mod candidates;
+mod columns;
 pub(in crate::io) mod file;
 mod file_names;
 mod parameter_values;

@@ -14,7 +14,7 @@ use crate::optimize::fit::FitSettings;
 use crate::optimize::identification::{LossKind, Sensor, StateDeviations};
 use crate::optimize::parameters::FitParameter;
 
-/// A fit says which parameters of which scene to fit to which measurements. It is a TOML file; files
+/// A fit says which parameters of which scene to fit to which measurements. It is a TOML or JSON file; files
 /// that it names are relative to it.
 ///
 /// All numbers are in SI units. At least one of `trajectories`, `recordings` and `indentations` is needed.

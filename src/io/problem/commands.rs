@@ -56,8 +56,7 @@ impl Scene {
     /// # Errors
     /// When the file cannot be read or is not valid, or names something that the scene does not have.
     pub fn read_controllers(&mut self, path: &Path) -> Result<(), FileError> {
-        let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-        let document = if is_json { Document::read_json(path)? } else { Document::read_toml(path)? };
+        let document = Document::read(path)?;
         let ControllerFileTable { actuators, controllers, model_parameters } = document.contents()?;
         let field = FieldPath::root().key("controllers");
         SceneControllers::new(&controllers, &self.model, self.time_step, &field)
@@ -91,7 +90,7 @@ impl Scene {
     /// When the file cannot be read or is not valid, or names an actuator that the scene does not
     /// have or twice.
     pub fn read_commands(&mut self, path: &Path) -> Result<(), FileError> {
-        let document = Document::read_toml(path)?;
+        let document = Document::read(path)?;
         self.take_commands(&document.contents()?).map_err(|problem| document.located(problem))
     }
 

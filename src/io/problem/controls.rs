@@ -96,18 +96,18 @@ pub(in crate::io) fn optimized_controls(
     Ok(made)
 }
 
-/// The command's values at the knots at the start, moved into its bounds.
+/// The command's values at the knots at the start, moved into its bounds, which is told.
 pub(in crate::io) fn start_values(
     t: &ControlTable,
     control: &OptimizedControl,
     of_scene: &Command,
-    knots: &ControlKnots,
-    until: f64,
+    (knots, until): (&ControlKnots, f64),
     table: &FieldPath,
+    moved: &mut Vec<Problem>,
 ) -> Result<Vec<f64>, Problem> {
     let field = table.key("start");
     let count = knots.times().len();
-    let values = match &t.start {
+    let mut values = match &t.start {
         None => sampled(of_scene, knots, until),
         Some(StartTable::Constant(value)) => vec![number(*value, Range::Finite, &field)?; count],
         Some(StartTable::Command(command)) => sampled(&knots_command(command, &field)?, knots, until),
@@ -123,20 +123,26 @@ pub(in crate::io) fn start_values(
             values.clone()
         }
     };
-    let ControlRange { lower, upper, .. } = control.range;
-    Ok(values.into_iter().map(|value| value.max(lower).min(upper)).collect())
+    let given = t.start.is_some().then_some(&field);
+    move_into(&mut values, &control.range, (table, given), moved);
+    Ok(values)
 }
 
-/// What to say of a start of which a number is out of the range of its control.
-pub(super) fn clamped_start(t: &ControlTable, range: &ControlRange, field: &FieldPath) -> Option<Problem> {
-    let (values, field) = match t.start.as_ref()? {
-        StartTable::Constant(value) => (std::slice::from_ref(value), field.clone()),
-        StartTable::AtKnots(values) => (values.as_slice(), field.clone()),
-        StartTable::Command(command) => (command.values.as_slice(), field.key("values")),
-    };
-    let found = values.iter().find(|value| !(range.lower..=range.upper).contains(*value))?;
-    let ControlRange { lower, upper, .. } = range;
-    Some(Problem::new(field, format!("found {found}; it is moved to the range from {lower} to {upper}")))
+/// Moves starts into their range, and tells the first that was not there: of the field that gives them, or else of a table for
+/// which they are taken from the scene.
+pub(super) fn move_into(
+    values: &mut [f64],
+    range: &ControlRange,
+    (table, given): (&FieldPath, Option<&FieldPath>),
+    moved: &mut Vec<Problem>,
+) {
+    let ControlRange { lower, upper, .. } = *range;
+    if let Some(found) = values.iter().find(|value| !(lower..=upper).contains(*value)) {
+        let of_scene = if given.is_none() { " in the scene, to start from" } else { "" };
+        let message = format!("found {found}{of_scene}; it is moved to the range from {lower} to {upper}");
+        moved.push(Problem::new(given.unwrap_or(table).clone(), message));
+    }
+    values.iter_mut().for_each(|value| *value = value.max(lower).min(upper));
 }
 
 /// A command at the knots; where they are held, in the middle of the time for which they are.

@@ -26,6 +26,11 @@ impl Draws {
     pub fn stream(self, member: usize) -> u64 {
         2 * member as u64 + u64::from(self == Self::Test)
     }
+
+    /// What messages call a member.
+    pub fn name(self, member: usize) -> String {
+        format!("{} {member}", if self == Self::Test { "test member" } else { "member" })
+    }
 }
 
 /// A number drawn, or an element of a list.
@@ -166,14 +171,15 @@ pub(in crate::io) fn drawn_scene(
     })
 }
 
-/// Puts what is drawn for a member into its scene. The problem is one of the problem file.
+/// Puts what is drawn for a member into its scene: where, and by which table. The problem is one of the problem file.
 pub(in crate::io) fn put_draws(
     variations: &[Variation],
     seed: u64,
     draws: Draws,
     member: usize,
     scene: &mut Document,
-) -> Result<(), Problem> {
+) -> Result<Vec<(FieldPath, FieldPath)>, Problem> {
+    let mut put = Vec::new();
     for (index, variation) in variations.iter().enumerate() {
         let drawn = variation.draw(seed, draws, member, index);
         for path in variation.fields.iter().filter(|field| *field != SCENE) {
@@ -192,9 +198,10 @@ pub(in crate::io) fn put_draws(
                 }
             };
             scene.replace(&field, &replacement);
+            put.push((field, variation.table.clone()));
         }
     }
-    Ok(())
+    Ok(put)
 }
 
 #[cfg(test)]

@@ -68,10 +68,10 @@ pub(in crate::io) fn is_ensemble(table: &ProblemTable, scene: &Scene) -> bool {
 
 /// The ensemble of a problem.
 pub(in crate::io) fn ensemble(
-    path: &Path,
-    document: &Document,
+    (path, document): (&Path, &Document),
     table: &ProblemTable,
     nominal: &ProblemFile,
+    warnings: &mut Vec<Problem>,
 ) -> Result<ProblemEnsemble, FileError> {
     let located = |problem| document.located(problem);
     let root = FieldPath::root();
@@ -81,9 +81,10 @@ pub(in crate::io) fn ensemble(
         return Err(located(Problem::new(root.key("constraints"), message)));
     }
     let settings = settings(table, &root).map_err(located)?;
-    let tuned = tuned_parameters(&table.controller_parameters, &nominal.scene, &root).map_err(located)?;
-    let designed = design_variables(&table.model_parameters, &table.vary, &nominal.scene, &root);
-    let (designed, given): (Vec<_>, Vec<f64>) = designed.map_err(located)?.into_iter().unzip();
+    let tuned = tuned_parameters(&table.controller_parameters, &nominal.scene, &root, warnings);
+    let (tuned, of_controllers): (Vec<_>, Vec<f64>) = tuned.map_err(located)?.into_iter().unzip();
+    let designed = design_variables(&table.model_parameters, &table.vary, &nominal.scene, &root, warnings);
+    let (designed, of_model): (Vec<_>, Vec<f64>) = designed.map_err(located)?.into_iter().unzip();
     let until_then = |until: f64| {
         let times = nominal.simulation.step_times(until);
         times.map_err(|error| located(Problem::new(root.key("until"), error)))
@@ -94,8 +95,7 @@ pub(in crate::io) fn ensemble(
     let map = map.map_err(|error| located(Problem::new(root.key("knots"), error)))?;
     let mut start = nominal.start.clone();
     let parameters = nominal.scene.controller_parameters().to_vec();
-    start.extend(tuned.iter().map(|t| parameters[t.index].max(t.range.lower).min(t.range.upper)));
-    start.extend(designed.iter().zip(given).map(|(v, value)| value.max(v.range.lower).min(v.range.upper)));
+    start.extend(of_controllers.into_iter().chain(of_model));
     let end =
         free_end(table, Some(&nominal.knots).filter(|_| !optimized.is_empty()), &root).map_err(located)?;
     let (mut latest, mut field) = (nominal.until, root.key("controller_parameters"));
@@ -198,8 +198,7 @@ impl MemberMaker<'_> {
         };
         let success = success(&table.success, of).map_err(located)?;
         let controls = Controls::of_commands(&scene.commands, self.times);
-        let kind = if draws == Draws::Test { "test member" } else { "member" };
-        let name = format!("{kind} {member}");
+        let name = draws.name(member);
         let models = (&scene.model, &nominal.scene.model);
         check_unvaried(&table.model_parameters, models, &FieldPath::root()).map_err(located)?;
         let named = table.model_parameters.iter().map(names);
@@ -211,23 +210,22 @@ impl MemberMaker<'_> {
 
     fn scene(&self, draws: Draws, member: usize) -> Result<Scene, FileError> {
         let Self { path, document, table, nominal, varied, seed, .. } = *self;
-        let mut wrong = None;
+        let mut put = Ok(Vec::new());
         let file = match drawn_scene(varied, seed, draws, member) {
             Some((name, field)) => document.named_file(&field, Path::new(&name))?,
             None => document.named_file(&FieldPath::root().key("scene"), &table.scene)?,
         };
         let scene = Scene::load_changed(&file, |scene| {
-            wrong = put_draws(varied, seed, draws, member, scene).err();
+            put = put_draws(varied, seed, draws, member, scene);
         });
-        if let Some(problem) = wrong {
-            return Err(document.located(problem));
-        }
-        let scene = scene?;
+        let put = put.map_err(|problem| document.located(problem))?;
+        let scene = scene.map_err(|error| of_draw(error, &put, &draws.name(member), document))?;
         let field = FieldPath::root().key("vary");
         let own = |s: &Scene| -> Vec<String> { s.model.actuators.iter().map(|a| a.name.clone()).collect() };
         let mismatch = |what: &str| {
             let message = format!(
-                "the scene of member {member}, {}, has other {what} than {}; all members must have the same",
+                "the scene of {}, {}, has other {what} than {}; all members must have the same",
+                draws.name(member),
                 scene.path.display(),
                 path.display()
             );
@@ -249,6 +247,18 @@ impl MemberMaker<'_> {
         }
         Ok(scene)
     }
+}
+
+/// What is wrong with the scene of a member, said of the table that put it there.
+fn of_draw(error: FileError, put: &[(FieldPath, FieldPath)], member: &str, document: &Document) -> FileError {
+    let FileError::Invalid { path, field, message, .. } = &error else { return error };
+    let is_it = |(place, _): &&(FieldPath, FieldPath)| {
+        let place = place.to_string();
+        field.starts_with(&place) || place.starts_with(field)
+    };
+    let Some((_, table)) = put.iter().find(is_it) else { return error };
+    let message = format!("{member} has `{field}` of {}: {message}", path.display());
+    document.located(Problem::new(table.clone(), message))
 }
 
 /// The objective of cost tables in a scene.

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::input_file;
 use crate::io::digest::Digest;
 use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::{FileError, Problem};
 use crate::io::problem::constraint_tables::constraints;
-use crate::io::problem::controls::{
-    MOST_NUMBERS, OptimizedControl, clamped_start, knots, optimized_controls, start_values,
-};
+use crate::io::problem::controls::{MOST_NUMBERS, OptimizedControl, knots, optimized_controls, start_values};
 use crate::io::problem::costs::cost_term;
 use crate::io::problem::end_time::latest_end;
 use crate::io::problem::ensemble::{ProblemEnsemble, ensemble, is_ensemble};
@@ -96,7 +95,7 @@ pub struct ProblemFile {
 }
 
 impl ProblemFile {
-    /// Reads a problem file and its scene.
+    /// Reads a problem file and its scene: TOML, JSON where its name ends so, or standard input by the path `-`.
     ///
     /// # Errors
     /// A file that cannot be read or is not valid; the message names the file, the field and line,
@@ -106,18 +105,20 @@ impl ProblemFile {
     }
 
     fn load_from(path: &Path) -> Result<Self, FileError> {
-        let document = Document::read_toml(path)?;
+        let document = Document::read(path)?;
+        let path = input_file::name(path);
         let table: ProblemTable = document.contents()?;
         let scene = document.named_file(&FieldPath::root().key("scene"), &table.scene)?;
         let scene = Scene::load(scene)?;
         let simulation = scene.simulation_settings()?;
-        let mut file = build(path, &table, scene, simulation).map_err(|problem| document.located(problem))?;
-        let warnings = cost_angle_warnings(&table).into_iter().chain(start_warnings(&table, &file));
-        let warnings = warnings.map(|p| format!("warning: {}", document.located(p))).collect::<Vec<_>>();
-        file.scene.warnings.extend(warnings);
+        let mut warnings = cost_angle_warnings(&table);
+        let built = build(path, &table, scene, simulation, &mut warnings);
+        let mut file = built.map_err(|problem| document.located(problem))?;
         if is_ensemble(&table, &file.scene) {
-            file.ensemble = Some(ensemble(path, &document, &table, &file)?);
+            file.ensemble = Some(ensemble((path, &document), &table, &file, &mut warnings)?);
         }
+        let warnings = warnings.into_iter().map(|p| format!("warning: {}", document.located(p)));
+        file.scene.warnings.extend(warnings);
         Ok(file)
     }
 
@@ -289,16 +290,6 @@ pub struct OptimizedCommand {
     pub interpolation: String,
 }
 
-/// What to say of starts beyond their bounds.
-fn start_warnings(table: &ProblemTable, file: &ProblemFile) -> Vec<Problem> {
-    let root = FieldPath::root();
-    let starts = table.controls.iter().zip(&file.controls).enumerate();
-    let starts = starts.filter_map(|(i, (t, control))| {
-        clamped_start(t, &control.range, &root.key("controls").index(i).key("start"))
-    });
-    starts.collect()
-}
-
 /// What to say of the angles of orientations that are aimed at.
 fn cost_angle_warnings(table: &ProblemTable) -> Vec<Problem> {
     let field = FieldPath::root().key("costs");
@@ -313,6 +304,7 @@ fn build(
     table: &ProblemTable,
     scene: Scene,
     simulation: SimulationSettings,
+    warnings: &mut Vec<Problem>,
 ) -> Result<ProblemFile, Problem> {
     let root = FieldPath::root();
     let until = number(table.until, Range::Positive, &root.key("until"))?;
@@ -341,7 +333,7 @@ fn build(
     let mut start = vec![0.0; variables];
     for (i, (control, t)) in controls.iter().zip(&table.controls).enumerate() {
         let given = &scene.commands[control.actuator];
-        let values = start_values(t, control, given, &knots, until, &field.index(i))?;
+        let values = start_values(t, control, given, (&knots, until), &field.index(i), warnings)?;
         start.iter_mut().skip(i).step_by(controls.len()).zip(values).for_each(|(at, value)| *at = value);
     }
     let of = (of_ensemble, start.len());
@@ -373,7 +365,8 @@ fn build(
         path: path.to_owned(),
         scene,
         simulation,
-        until: until + hold,
+        // As one would write it: 0.6 and 0.3 are 0.9.
+        until: format!("{:.14e}", until + hold).parse().unwrap_or(until + hold),
         hold,
         knots,
         controls,

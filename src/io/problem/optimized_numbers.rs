@@ -3,6 +3,7 @@
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
+use crate::io::problem::controls::move_into;
 use crate::io::problem::ensemble_schema::{NumberTable, VaryTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
@@ -18,14 +19,15 @@ const OF_CONTROLLERS: &str = "controller_parameters";
 /// The field of parameters of the model.
 const OF_MODEL: &str = "model_parameters";
 
-/// The parameters of controllers that are optimized.
+/// The parameters of controllers that are optimized, with the values that they have in the scene, moved into their ranges.
 pub(super) fn tuned_parameters(
     tables: &[NumberTable],
     scene: &Scene,
     root: &FieldPath,
-) -> Result<Vec<TunedParameter>, Problem> {
+    moved: &mut Vec<Problem>,
+) -> Result<Vec<(TunedParameter, f64)>, Problem> {
     let names = scene.feedback.parameter_names();
-    let mut tuned: Vec<TunedParameter> = Vec::new();
+    let mut tuned: Vec<(TunedParameter, f64)> = Vec::new();
     for (i, t) in tables.iter().enumerate() {
         let table = root.key(OF_CONTROLLERS).index(i);
         let Some((_, places)) = names.iter().find(|(name, _)| *name == t.name) else {
@@ -34,7 +36,7 @@ pub(super) fn tuned_parameters(
                 format!("found `{}`, no parameter of a controller of the scene; there are: {all}", t.name);
             return Err(Problem::new(table.key("name"), message));
         };
-        if tuned.iter().any(|other| other.index == places.start) {
+        if tuned.iter().any(|(other, _)| other.index == places.start) {
             return Err(twice(t, &table));
         }
         if !t.also.is_empty() {
@@ -44,23 +46,26 @@ pub(super) fn tuned_parameters(
         }
         let range = range(t, &table)?;
         for index in places.clone() {
-            check_log(t, scene.controller_parameters()[index], &table)?;
+            let mut value = scene.controller_parameters()[index];
+            check_log(t, value, &table)?;
+            move_into(std::slice::from_mut(&mut value), &range, (&table, None), moved);
             let name = match places.len() {
                 1 => t.name.clone(),
                 _ => format!("{}[{}]", t.name, index - places.start),
             };
-            tuned.push(TunedParameter { name, index, range, log: t.log });
+            tuned.push((TunedParameter { name, index, range, log: t.log }, value));
         }
     }
     Ok(tuned)
 }
 
-/// The parameters of the model that are optimized, with the values that they have in the scene.
+/// The parameters of the model that are optimized, with the values that they have in the scene, moved into their ranges.
 pub(super) fn design_variables(
     tables: &[NumberTable],
     varied: &[VaryTable],
     scene: &Scene,
     root: &FieldPath,
+    moved: &mut Vec<Problem>,
 ) -> Result<Vec<(DesignVariable, f64)>, Problem> {
     let mut variables: Vec<(DesignVariable, f64)> = Vec::new();
     for (i, t) in tables.iter().enumerate() {
@@ -78,9 +83,10 @@ pub(super) fn design_variables(
             parameters_at(&scene.model, &t.name).map_err(|error| Problem::new(table.key("name"), error))?;
         let value = parameters.first().map(|parameter| parameter.value(&scene.model));
         let value = value.transpose().map_err(|error| Problem::new(table.key("name"), error))?;
-        let value = value.unwrap_or(0.0);
+        let mut value = value.unwrap_or(0.0);
         let range = range(t, &table)?;
         check_log(t, value, &table)?;
+        move_into(std::slice::from_mut(&mut value), &range, (&table, None), moved);
         variables.push((DesignVariable { name: t.name.clone(), range, log: t.log }, value));
     }
     // Two names may be of the same parameter.

@@ -22,7 +22,7 @@ use crate::optimize::trajectory::{MAXIMUM_ROUNDS, TrajectorySettings};
 use crate::rollout::Quantity;
 
 /// A problem defines a cost of a scene's motion and the actuator commands that may change to lower it.
-/// It is a TOML file.
+/// It is a TOML or JSON file.
 ///
 /// All numbers are in SI units, angles in radians. The cost is the sum over its terms of
 /// ½ ∫ |w (x − target)|² dt, or of ½ |w (x − target)|² at the end.

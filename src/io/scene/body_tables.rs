@@ -18,8 +18,9 @@ use crate::spatial::{
 /// 1: enough for numbers that were rounded to a few digits.
 const ROTATION_TOLERANCE: f64 = 1e-3;
 
-/// Largest of the angles roll, pitch and yaw, rad: larger ones lose the digits that tell a direction.
-const LARGEST_ANGLE: f64 = 1e6;
+/// Largest of the angles roll, pitch and yaw, rad, and of the positions and velocities of joints: larger ones lose the digits
+/// that tell a direction or a place.
+const LARGEST_COORDINATE: f64 = 1e6;
 
 /// What a translation or velocity is where none is given.
 const ORIGIN: Exactly<f64, 3> = Exactly([0.0; 3]);
@@ -44,6 +45,15 @@ pub(in crate::io) fn number(value: f64, range: Range, field: &FieldPath) -> Resu
     } else {
         Err(Problem::new(field.clone(), format_args!("found {value}; it {allowed}")))
     }
+}
+
+/// Checks an angle, or a position or velocity of a joint.
+pub(in crate::io) fn coordinate(value: f64, what: &str, field: &FieldPath) -> Result<f64, Problem> {
+    if number(value, Range::Finite, field)?.abs() <= LARGEST_COORDINATE {
+        return Ok(value);
+    }
+    let allowed = format!("{what} must be between -{LARGEST_COORDINATE:e} and {LARGEST_COORDINATE:e}");
+    Err(Problem::new(field.clone(), format_args!("found {value:e}; {allowed}")))
 }
 
 /// Checks three numbers.
@@ -111,12 +121,8 @@ impl PoseFields {
             (None, Some(angles), None) => {
                 let field = table.key("rpy");
                 let v = vector(angles, Range::Finite, &field)?;
-                if let Some(i) = v.iter().position(|angle| angle.abs() > LARGEST_ANGLE) {
-                    let message = format!(
-                        "found {:e}; an angle in rad must be between -{LARGEST_ANGLE:e} and {LARGEST_ANGLE:e}",
-                        v[i]
-                    );
-                    return Err(Problem::new(field.index(i), message));
+                for (i, &angle) in v.iter().enumerate() {
+                    coordinate(angle, "an angle in rad", &field.index(i))?;
                 }
                 Quaternion::from_matrix(&rotation_from_rpy(v.x, v.y, v.z))
             }

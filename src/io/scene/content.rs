@@ -279,7 +279,7 @@ impl Parts {
             let made = table_geometries(g, context, &here)?;
             let shape = here.key("shape");
             for made in &made {
-                self.warnings.extend(zero_gradient_warning(made, &t.name, &shape));
+                self.warnings.extend(zero_gradient_warning(made, &t.name, &shape)?);
                 // Other shapes are convex, and even.
                 if let ShapeTable::Mesh(_) | ShapeTable::VolumeMesh(_) | ShapeTable::SurfaceMesh(_) = g.shape
                 {

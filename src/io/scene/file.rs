@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use crate::contact::{ContactModel, FrictionRegularization};
 use crate::input_file;
-use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
+use crate::io::document::{Document, ends_in};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
 use crate::io::scene::controller_tables::SceneControllers;
@@ -105,7 +105,7 @@ impl Scene {
     /// ```
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        Self::of_document(path, Document::of_scene(path, text.to_owned())?, |_| ())
+        Self::of_document(path, Document::of_text(path, text.to_owned())?, |_| ())
     }
 
     /// Loads a scene in which something is changed first.
@@ -113,7 +113,12 @@ impl Scene {
         path: &Path,
         change: impl FnOnce(&mut Document),
     ) -> Result<Self, FileError> {
-        Self::of_document(input_file::name(path), Document::read_scene(path)?, change)
+        if !input_file::is_standard_input(path)
+            && !["toml", "json"].iter().any(|ending| ends_in(path, ending))
+        {
+            return Err(FileError::Extension { path: path.to_owned() });
+        }
+        Self::of_document(input_file::name(path), Document::read(path)?, change)
     }
 
     fn of_document(
@@ -122,8 +127,6 @@ impl Scene {
         change: impl FnOnce(&mut Document),
     ) -> Result<Self, FileError> {
         let begin = Instant::now();
-        // By this key editors find the schema of a JSON file.
-        document.remove_key("$schema");
         let respelled = replace_old_spellings(&mut document);
         change(&mut document);
         let table = document.contents().map_err(with_place_of_mesh_file)?;

@@ -97,23 +97,29 @@ pub(in crate::io) fn body_geometry(
 }
 
 /// What to say of a geometry with tetrahedra in which the pressure vanishes.
+///
+/// # Errors
+/// Most of them are so.
 pub(in crate::io) fn zero_gradient_warning(
     g: &BodyGeometry,
     body: &str,
     shape: &FieldPath,
-) -> Option<Problem> {
-    let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return None };
+) -> Result<Option<Problem>, Problem> {
+    let ContactGeometry::Compliant(field) = g.collider.geometry.as_ref() else { return Ok(None) };
     let (zero, all) = (field.zero_tetrahedra(), field.tetrahedra().len());
-    (zero > 0).then(|| {
-        Problem::new(
-            shape.clone(),
-            format_args!(
-                "body `{body}`: in {zero} of {all} tetrahedra the extent is 0 at all four vertices, so they have no \
-                 pressure gradient and bear no load; set split_zero_gradient = true to split them, or give a mesh \
-                 (or an extent) with values above 0 inside"
-            ),
-        )
-    })
+    let told = Problem::new(
+        shape.clone(),
+        format_args!(
+            "body `{body}`: in {zero} of {all} tetrahedra the extent is 0 at all four vertices, so they have no \
+             pressure gradient and bear no load; set split_zero_gradient = true to split them, or give a mesh \
+             (or an extent) with values above 0 inside"
+        ),
+    );
+    match zero {
+        _ if 2 * zero > all => Err(told),
+        0 => Ok(None),
+        _ => Ok(Some(told)),
+    }
 }
 
 /// What to say of a field that is far softer at some places than at others.
@@ -129,10 +135,11 @@ pub(in crate::io) fn soft_part_warning(g: &BodyGeometry, body: &str, shape: &Fie
             "as a mesh is where it has too few vertices between the surfaces of a part; give a finer one"
         }
     };
+    let factor = if factor < 1e3 { format!("{factor:.1}") } else { "over 1000".to_owned() };
     Some(Problem::new(
         shape.clone(),
         format_args!(
-            "body `{body}`: the pressure field is {factor:.1} times softer over {:.0} % of the surface than elsewhere, \
+            "body `{body}`: the pressure field is {factor} times softer over {:.0} % of the surface than elsewhere, \
              most at [{:.3}, {:.3}, {:.3}], {why}",
             100.0 * part,
             at.x,

@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
-use crate::io::scene::body_tables::{PoseFields, Range, number, quaternion, vector};
+use crate::io::scene::body_tables::{PoseFields, Range, coordinate, number, quaternion, vector};
 use crate::io::scene::joint_schema::{Coordinates, JointTable, JointType};
 use crate::io::strict::Exactly;
 use crate::multibody::ModelError;
@@ -161,7 +161,7 @@ fn mimic(t: &JointTable, kind: &JointKind, table: &FieldPath) -> Result<Option<M
     Ok(Some(Mimic { joint: mimic.joint.clone(), multiplier, offset }))
 }
 
-/// Finite numbers, as many as a joint has coordinates.
+/// Numbers, as many as a joint has coordinates.
 fn coordinates(
     count: usize,
     kind: &JointKind,
@@ -177,7 +177,7 @@ fn coordinates(
     }
     for (i, &x) in numbers.iter().enumerate() {
         let here = if let Coordinates::One(_) = found { field.clone() } else { field.index(i) };
-        number(x, Range::Finite, &here)?;
+        coordinate(x, "a position or velocity of a joint, in m, rad and s,", &here)?;
     }
     Ok(numbers.to_vec())
 }

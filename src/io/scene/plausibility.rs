@@ -15,7 +15,7 @@ const USUAL_SIZES: std::ops::RangeInclusive<f64> = 1e-3..=100.0;
 /// ... and a mistake of units if others differ from them by this factor.
 const LARGEST_RATIO: f64 = 100.0;
 /// Bodies that move are not so many times as long as others.
-const UNHEARD_OF: f64 = 1000.0;
+const UNHEARD_OF: f64 = 300.0;
 /// Meshes from files that are longer, in m, and have no scale are more likely in millimetres.
 const LONGEST_MESH: f64 = 10.0;
 
@@ -60,7 +60,7 @@ fn mesh_file(t: &BodyTable) -> (bool, bool) {
 }
 
 /// What to say of bodies whose size is that of a mistake of units: unusual beside others that are
-/// very different, the size of a mesh from a file, or a thousand times that of others.
+/// very different, the size of a mesh from a file, or hundreds of times that of others.
 pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<Problem> {
     let sizes: Vec<(usize, f64)> =
         bodies.iter().enumerate().filter_map(|(i, body)| Some((i, body.size()?.amax()))).collect();

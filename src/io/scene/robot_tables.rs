@@ -250,7 +250,7 @@ fn geometries(
         let made = contact_shape(t, shape, rigid, context, &field)?;
         let (ContactMaterial::Rigid(material) | ContactMaterial::Compliant(material)) = material;
         let made = body_geometry(shape.x_bg, made, material, context);
-        warnings.extend(zero_gradient_warning(&made, &shape.body, &field));
+        warnings.extend(zero_gradient_warning(&made, &shape.body, &field)?);
         if let LinkGeometry::Mesh(_) = shape.geometry {
             warnings.extend(overlap_warning(&made, &shape.body, &field));
         }

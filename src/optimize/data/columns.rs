@@ -36,34 +36,58 @@ pub(in crate::optimize) enum GivenUnit {
     Name(String),
 }
 
-/// The units that have names, and what they are in SI units.
-const UNITS: [(&str, f64); 25] = [
-    ("m", 1.0),
-    ("cm", 1e-2),
-    ("mm", 1e-3),
-    ("um", 1e-6),
-    ("in", 0.0254),
-    ("m/s", 1.0),
-    ("mm/s", 1e-3),
-    ("s", 1.0),
-    ("ms", 1e-3),
-    ("us", 1e-6),
-    ("ns", 1e-9),
-    ("rad", 1.0),
-    ("deg", std::f64::consts::PI / 180.0),
-    ("rad/s", 1.0),
-    ("deg/s", std::f64::consts::PI / 180.0),
-    ("rpm", std::f64::consts::PI / 30.0),
-    ("N", 1.0),
-    ("mN", 1e-3),
-    ("kN", 1e3),
-    ("gf", 9.806_65e-3),
-    ("kgf", 9.806_65),
-    ("lbf", 4.448_221_615_260_5),
-    ("N m", 1.0),
-    ("N mm", 1e-3),
-    ("mm2", 1e-6),
+/// The units that have names, what they are in SI units, and the SI unit of their kind.
+const UNITS: [(&str, f64, &str); 25] = [
+    ("m", 1.0, "m"),
+    ("cm", 1e-2, "m"),
+    ("mm", 1e-3, "m"),
+    ("um", 1e-6, "m"),
+    ("in", 0.0254, "m"),
+    ("m/s", 1.0, "m/s"),
+    ("mm/s", 1e-3, "m/s"),
+    ("s", 1.0, "s"),
+    ("ms", 1e-3, "s"),
+    ("us", 1e-6, "s"),
+    ("ns", 1e-9, "s"),
+    ("rad", 1.0, "rad"),
+    ("deg", std::f64::consts::PI / 180.0, "rad"),
+    ("rad/s", 1.0, "rad/s"),
+    ("deg/s", std::f64::consts::PI / 180.0, "rad/s"),
+    ("rpm", std::f64::consts::PI / 30.0, "rad/s"),
+    ("N", 1.0, "N"),
+    ("mN", 1e-3, "N"),
+    ("kN", 1e3, "N"),
+    ("gf", 9.806_65e-3, "N"),
+    ("kgf", 9.806_65, "N"),
+    ("lbf", 4.448_221_615_260_5, "N"),
+    ("N m", 1.0, "N m"),
+    ("N mm", 1e-3, "N m"),
+    ("mm2", 1e-6, "m²"),
 ];
+
+/// The endings of columns, and the SI units that they stand for: longer ones before those that end them.
+const ENDINGS: [(&str, &str); 7] = [
+    ("_rad_s", "rad/s"),
+    ("_m_s", "m/s"),
+    ("_N_m", "N m"),
+    ("_m", "m"),
+    ("_m2", "m²"),
+    ("_s", "s"),
+    ("_N", "N"),
+];
+
+/// The names of the units that a column can have, as its name tells; `None` where it does not tell.
+pub(crate) fn units_of(column: &str) -> Option<Vec<&'static str>> {
+    if ["qw", "qx", "qy", "qz"].contains(&column) {
+        return Some(Vec::new());
+    }
+    ENDINGS.iter().find(|(ending, _)| column.ends_with(ending)).map(|(_, kind)| units_of_kind(kind))
+}
+
+/// The names of the units of a kind, which its SI unit tells, or of one of several: `rad or m`.
+pub(crate) fn units_of_kind(kind: &str) -> Vec<&'static str> {
+    UNITS.iter().filter(|unit| kind.split(" or ").any(|si| si == unit.2)).map(|unit| unit.0).collect()
+}
 
 /// Reads a unit, as a number or by its name.
 pub(in crate::optimize) fn unit<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -72,9 +96,9 @@ pub(in crate::optimize) fn unit<'de, D: Deserializer<'de>>(from: D) -> Result<f6
         Ok(GivenUnit::Name(name)) => name,
         Err(_) => return Err(de::Error::custom("found neither a number nor the name of a unit")),
     };
-    let known = UNITS.iter().find(|(known, _)| *known == name);
-    known.map(|(_, factor)| *factor).ok_or_else(|| {
-        let names: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+    let known = UNITS.iter().find(|(known, ..)| *known == name);
+    known.map(|(_, factor, _)| *factor).ok_or_else(|| {
+        let names: Vec<&str> = UNITS.iter().map(|(name, ..)| *name).collect();
         de::Error::custom(format!(
             "found the unit `{name}`; there are {}; any other one is given by a number, what it is in SI units",
             names.join(", ")

@@ -99,7 +99,9 @@ impl Recording {
         let claimed = Self::claimed_columns(body);
         let claimed: Vec<&str> = claimed.iter().map(String::as_str).collect();
         let mut table = Table::read(input, path, &claimed, (columns, false))?;
-        let (prefix, of_body) = (format!("{body}."), OF_BODY.concat());
+        let (prefix, mut of_body) = (format!("{body}."), OF_BODY.concat());
+        // What is called otherwise tells nothing of the others.
+        of_body.retain(|column| !columns.contains_key(*column));
         if of_body.iter().all(|column| table.find(column).is_none()) {
             table.without_prefix(&prefix, &of_body);
         }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::columns::Columns;
-use crate::input_file;
+use crate::input_file::{self, Limited};
 use crate::optimize::data_error::DataError;
 use crate::shown::shown;
 
@@ -172,11 +172,8 @@ fn missing(path: &str, column: &str, found: &[String]) -> DataError {
     DataError::MissingColumn { path: path.into(), column: column.into(), found }
 }
 
-fn bytes_of(mut input: impl Read, path: &str) -> Result<Vec<u8>, DataError> {
-    let mut bytes = Vec::new();
-    let read = input.read_to_end(&mut bytes);
-    read.map_err(|source| DataError::Read { path: path.into(), source })?;
-    Ok(bytes)
+fn bytes_of(input: impl Read, path: &str) -> Result<Vec<u8>, DataError> {
+    input_file::bytes_of(input).map_err(|source| DataError::Read { path: path.into(), source })
 }
 
 /// The line of a record, counted from 1. The reader's position is before the comments and the empty lines that precede
@@ -224,6 +221,6 @@ pub fn unclaimed_columns(
     Ok(UnclaimedColumns { line, names })
 }
 
-pub(super) fn open(path: &Path) -> Result<File, DataError> {
+pub(super) fn open(path: &Path) -> Result<Limited<File>, DataError> {
     input_file::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
 }

@@ -12,6 +12,8 @@ use crate::scalar::Scalar;
 /// All that takes the value of one parameter of a fit; nothing belongs to two of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Target {
+    /// The parameter's name.
+    pub name: String,
     pub model: Vec<Parameter>,
     /// Numbers of sensors.
     pub sensors: Vec<SensorParameter>,
@@ -25,7 +27,7 @@ impl Target {
     /// # Errors
     /// A path of another form, or of something that neither the model nor the sensors have.
     pub fn named(model: &Model, sensors: &[Sensor], path: &str) -> Result<Self, ProblemError> {
-        let mut target = Self::default();
+        let mut target = Self { name: path.to_owned(), ..Self::default() };
         if path.starts_with("sensors.") {
             target.sensors.push(SensorParameter::named(sensors, path)?);
         } else if let Some(rest) = path.strip_prefix("indentations[") {
@@ -84,7 +86,15 @@ impl Targets {
                 target.model.iter().map(move |&parameter| (parameter, with_slope(&parameter, value)))
             })
             .collect();
-        seeded(model, state, &values)
+        seeded(model, state, &values).map_err(|error| match error {
+            // By the name that the fit has for it.
+            ParameterError::Value { name, value, allowed } => {
+                let is_it = |target: &&Target| target.model.iter().any(|own| own.name(model) == name);
+                let named = self.0.iter().find(is_it).map(|target| target.name.clone());
+                ParameterError::Value { name: named.unwrap_or(name), value, allowed }
+            }
+            other => other,
+        })
     }
 
     /// All parameters of the model.
@@ -124,8 +134,8 @@ impl Targets {
 }
 
 /// The least coefficient of friction that a model is given. Two coefficients that are both 0 combine to 0 without a derivative:
-/// in one of them it is 0, and where both are one parameter it is 1.
-const LEAST_FRICTION: f64 = 1e-12;
+/// in one of them it is 0, and where both are one parameter it is 1. It is far below what differences beside 0 round at.
+const LEAST_FRICTION: f64 = 1e-30;
 
 /// The value of a parameter, where the model depends on it as it does beside that.
 fn with_slope<T: Scalar>(parameter: &Parameter, value: T) -> T {

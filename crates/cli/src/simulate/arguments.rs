@@ -20,7 +20,7 @@ pub(crate) struct SimulateArguments {
     /// Scene file, TOML or JSON; `-` for standard input
     pub scene: PathBuf,
     /// End of the simulation, s
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long)]
     pub until: f64,
     /// Trajectory file to write, CSV; `-` for standard output, with the summary on standard error.
     /// Without it only the summary is printed

@@ -512,10 +512,12 @@ fn what_people_write_first_is_told_what_to_write_instead() {
     let said = |arguments: &[&str]| String::from_utf8_lossy(&isobar(arguments).stderr).into_owned();
     let single = folder.file("single.toml", with("[[bodies]]\nname = \"ball\"", "[bodies]\nname = \"ball\""));
     let single = single.display().to_string();
-    assert!(said(&["check", &single]).contains("duplicate key"), "{}", said(&["check", &single]));
+    let instead =
+        "found `[[bodies]]`, a duplicate key; each of several tables is `[[bodies]]`, from the first on";
+    assert!(said(&["check", &single]).contains(instead), "{}", said(&["check", &single]));
     let alone = folder.file("alone.toml", "[bodies]\nname = \"a\"\n").display().to_string();
     assert!(
-        said(&["check", &alone]).contains("in double brackets, `[[NAME]]`"),
+        said(&["check", &alone]).contains("in double brackets: `[[bodies]]`"),
         "{}",
         said(&["check", &alone])
     );

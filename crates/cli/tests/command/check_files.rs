@@ -163,7 +163,10 @@ fn what_kind_a_file_is_may_not_be_told() {
     let table = folder.0.join("table.csv");
     let (code, _, err) = check(&[text(&table), text(&folder.0.join("none.toml"))]);
     assert_eq!((code, err.len()), (Some(2), 2), "{err:?}");
-    assert!(err[0].contains("table.csv: the name: a scene must end in .toml or .json"), "{err:?}");
+    assert!(
+        err[0].contains("table.csv: the name: a scene, a problem and a fit must end in .toml or .json"),
+        "{err:?}"
+    );
     assert!(err[1].contains("none.toml: cannot be read"), "{err:?}");
 }
 

@@ -26,6 +26,7 @@ mod fit_horizons;
 mod fit_resume;
 mod fuzz;
 mod gradient;
+mod gradient_check_ends;
 mod gradient_check_kinks;
 mod gradient_check_random;
 mod gradient_check_scenes;
@@ -38,6 +39,7 @@ mod jointed_files;
 mod loaded;
 mod mesh_command;
 mod mesh_scenes;
+mod mistakes;
 mod mjcf_robots;
 mod motion_warnings;
 mod mutation;
@@ -57,6 +59,8 @@ mod sdf_robots;
 mod skirt;
 mod standard_input;
 mod visuals;
+#[cfg(unix)]
+mod without_end;
 
 #[path = "../../../../tests/support/checked_scenes.rs"]
 mod checked_scenes;

@@ -85,6 +85,50 @@ fn a_scene_is_the_same_from_standard_input() {
     fs::remove_file(String::from_utf8(page.stdout).expect("text").trim()).expect("the page");
 }
 
+/// Problems and fits are the same as TOML and as JSON, from files and from standard input.
+#[test]
+fn problems_and_fits_may_be_json_and_come_from_standard_input() {
+    let folder = folder("input-kinds");
+    let driven = "\n[[actuators]]\nname = \"push\"\nforce = { body = \"ball\", direction = [0, 0, 1] }\n";
+    folder.file("driven.toml", format!("{SCENE}{driven}"));
+    folder.file("press.csv", "depth_m,force_N\n0.001,0.31\n0.002,1.27\n");
+    let problem = [
+        "scene = \"driven.toml\"\nuntil = 0.01\nknots = { count = 2 }\ncontrols = [{ actuator = \"push\" }]\n\
+         costs = [{ name = \"effort\", control = \"push\", weight = 1 }]\n",
+        r#"{"$schema": "problem.schema.json", "scene": "driven.toml", "until": 0.01, "knots": {"count": 2},
+            "controls": [{"actuator": "push"}], "costs": [{"name": "effort", "control": "push", "weight": 1}]}"#,
+    ];
+    let fit = [
+        "scene = \"scene.toml\"\nparameters = [{ name = \"materials.foam.hydroelastic_modulus\", initial = 3e4 }]\n\
+         indentations = [{ body = \"ball\", direction = [0, 0, -1], file = \"press.csv\", force_sigma = 0.1 }]\n",
+        r#"{"scene": "scene.toml", "parameters": [{"name": "materials.foam.hydroelastic_modulus", "initial": 3e4}],
+            "indentations": [{"body": "ball", "direction": [0, 0, -1], "file": "press.csv", "force_sigma": 0.1}]}"#,
+    ];
+    for (commands, texts) in
+        [(["check", "gradient-check", "optimize"], problem), (["check", "gradient-check", "fit"], fit)]
+    {
+        folder.file("it.toml", texts[0]);
+        folder.file("it.json", texts[1]);
+        for command in commands {
+            let of = |file: &str, input: &str| {
+                let output = run_with(&folder, &[command, file], input);
+                let [out, err] =
+                    [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
+                assert!(!out.is_empty(), "{command}: {err}");
+                (output.status.code(), out.replace(file, "IT").replace("standard input", "IT"))
+            };
+            let expected = of("it.toml", "");
+            assert_eq!(of("it.json", ""), expected, "{command}");
+            for text in texts {
+                assert_eq!(of("-", text).0, expected.0, "{command}");
+            }
+        }
+    }
+    let other = run_with(&folder, &["fit", "-"], problem[1]);
+    let said = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(said.contains("is a problem, not a fit"), "{said}");
+}
+
 /// What begins with a brace is JSON, and joints are looked at too.
 #[test]
 fn json_and_scenes_with_joints_come_from_standard_input() {
@@ -110,11 +154,12 @@ fn mistakes_name_standard_input_and_the_line() {
         (&["check", "-"], "{\"bodies\": [".to_owned(), "standard input:1"),
         (&["simulate", "-", "--until", "1"], String::new(), "standard input"),
         (
-            &["gradient-check", "-"],
+            &["optimize", "-", "--out", "results"],
             problem.to_owned(),
-            "found a problem; only a scene can come from standard input",
+            "write the problem into one, or leave out --out",
         ),
-        (&["check", "-"], problem.to_owned(), "found a problem; only a scene can come from standard input"),
+        (&["gradient-check", "-"], problem.to_owned(), "missing field `costs`"),
+        (&["check", "-"], problem.to_owned(), "missing field `costs`"),
         (&["contact", "-"], SCENE.replace("block.obj", "none.obj"), "none.obj"),
     ] {
         let output = run_with(&folder, arguments, &input);
