@@ -10,6 +10,7 @@ use super::solver::{Convergence, DescentState, check_setting};
 use super::surroundings::Surroundings;
 use super::survey::survey;
 use super::termination::Termination;
+use crate::interruption;
 use crate::optimize::data_error::InvalidField;
 
 /// # iLQR and L-BFGS by turns
@@ -218,6 +219,10 @@ where
                 (next, false, solver.convergence().is_some())
             }
         };
+        // From the end of the iteration before, a run that goes on comes to the same.
+        if interruption::is_requested() {
+            return Ok((state.terminate_with(TerminationReason::Interrupt), kv));
+        }
         // That one method has found no step does not end the other.
         let ended = ended || state.terminated();
         state.termination_status = TerminationStatus::NotTerminated;
@@ -234,6 +239,9 @@ where
             if !has_stages || gained <= self.tolerance * cost.abs() {
                 let x = state.get_param().ok_or_else(|| Error::msg("`Automatic`: there are no variables"))?;
                 match self.look_around(problem, x, cost)? {
+                    _ if interruption::is_requested() => {
+                        return Ok((state.terminate_with(TerminationReason::Interrupt), kv));
+                    }
                     Rest::GoOn(x, cost) => {
                         self.cost_before_round = cost;
                         state = state.param(x);

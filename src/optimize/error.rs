@@ -1,6 +1,6 @@
 //! Why something cannot be fitted or optimized.
 
-use crate::multibody::{ModelError, ParameterError};
+use crate::multibody::{MassPropertiesError, ModelError, ParameterError};
 use crate::rollout::SimulationError;
 
 /// Most steps from one recorded state to the next.
@@ -176,6 +176,11 @@ pub enum ProblemError {
     /// A parameter's value does not fit the model.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// Mass and inertia to start from that no distribution of mass has.
+    #[error(
+        "body `{body}`: {source}; start from others, or fit `bodies.{body}.pseudo_inertia[INDEX]`, which are always possible"
+    )]
+    Impossible { body: String, source: MassPropertiesError },
     /// A simulation failed.
     #[error("{recording}, from t = {time} s: {source}")]
     Recorded {

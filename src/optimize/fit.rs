@@ -137,14 +137,20 @@ fn finish(
             "a derivative with respect to `{name}` at the end of the fit is not finite"
         )));
     }
-    let mut uncertainty =
-        uncertainty(parameters.as_slice(), &values, &residuals, model.eliminated(), &jacobian);
+    let mut list = parameters.as_slice().to_vec();
+    for (_, own) in list.iter_mut().enumerate().filter(|(i, _)| model.is_never_negative(*i)) {
+        own.lower = own.lower.max(0.0);
+    }
+    let mut uncertainty = uncertainty(&list, &values, &residuals, model.eliminated(), &jacobian);
     for what in [Finer::Steps, Finer::Quadrature] {
         // Simulations that fail tell nothing of the estimates.
         if let Some(Ok(finer)) = model.minimized_with_finer(what, &values) {
             let (residuals, jacobian) = problem.with_priors(finer, &values);
             uncertainty.compare_with_finer(what, &residuals, &jacobian);
         }
+    }
+    if solved.convergence.is_none() {
+        uncertainty.judge_unfinished();
     }
     Ok(Fit {
         method: settings.method,
@@ -342,6 +348,8 @@ mod tests {
             };
             let stopped = kept("spring", &FitSettings { max_iterations: 3, ..settings }).unwrap();
             assert!(!stopped.converged && stopped.iterations == 3, "{stopped:?}");
+            let mut verdicts = stopped.uncertainty.estimates.iter().map(|e| &e.identifiability);
+            assert!(verdicts.all(|verdict| !verdict.is_determined()), "{stopped:?}");
             let resumed = kept("spring", &settings).unwrap();
             let whole = fit(&spring, &parameters, &settings, None).unwrap();
             assert!(resumed.converged && resumed.iterations > 3, "{resumed:?}");

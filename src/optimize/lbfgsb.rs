@@ -8,12 +8,15 @@ mod quadratic_model;
 
 use std::collections::VecDeque;
 
-use argmin::core::{CostFunction, Error, Gradient, KV, Problem, Solver, TerminationStatus};
+use argmin::core::{
+    CostFunction, Error, Gradient, KV, Problem, Solver, State, TerminationReason, TerminationStatus,
+};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Bounds;
 use super::checkpoint::Resumable;
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
+use crate::interruption;
 use crate::optimize::data_error::InvalidField;
 use quadratic_model::QuadraticModel;
 
@@ -190,6 +193,9 @@ impl Lbfgsb {
         let (mut step, mut too_short, mut too_long) = (first.min(1.0), 0.0, f64::INFINITY);
         let mut best: Option<Point> = None;
         for _ in 0..LARGEST_TRIAL {
+            if interruption::is_requested() {
+                return None;
+            }
             let moved = |i: usize| self.bounds.moved_inside(i, at.x[i] + step * direction[i]);
             let x: Vec<f64> = (0..at.x.len()).map(moved).collect();
             if x == at.x || best.as_ref().is_some_and(|best| best.x == x) {
@@ -319,6 +325,10 @@ where
             let direction = QuadraticModel::new(at.x.len(), pairs)
                 .and_then(|model| model.direction(&at.x, &at.gradient, (&lower, &upper)));
             let found = direction.and_then(|direction| self.search(problem, &at, &direction));
+            if found.is_none() && interruption::is_requested() {
+                let state = state.param(at.x).cost(at.cost).gradient(at.gradient);
+                return Ok((state.terminate_with(TerminationReason::Interrupt), None));
+            }
             let from_gradient = self.pairs.is_empty();
             self.has_found_no_step = found.is_none();
             if let Some(found) = found {

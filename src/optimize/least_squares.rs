@@ -104,6 +104,12 @@ pub trait Residuals {
         false
     }
 
+    /// Whether a parameter, by its place, can be no negative number, also where no bound says so (default: no).
+    fn is_never_negative(&self, index: usize) -> bool {
+        let _ = index;
+        false
+    }
+
     /// How many unknowns of its own the model finds: so many residuals fewer say something about the parameters.
     fn eliminated(&self) -> usize {
         0
@@ -161,6 +167,8 @@ pub(super) trait FittedModel {
     fn eased(&self) -> Option<Box<dyn FittedModel + '_>>;
     /// See [`Residuals::has_costly_jacobian`].
     fn has_costly_jacobian(&self) -> bool;
+    /// See [`Residuals::is_never_negative`].
+    fn is_never_negative(&self, index: usize) -> bool;
     /// See [`Residuals::eliminated`].
     fn eliminated(&self) -> usize;
     /// See [`Residuals::unknowns`].
@@ -199,6 +207,10 @@ impl<R: Residuals> FittedModel for R {
 
     fn has_costly_jacobian(&self) -> bool {
         Residuals::has_costly_jacobian(self)
+    }
+
+    fn is_never_negative(&self, index: usize) -> bool {
+        Residuals::is_never_negative(self, index)
     }
 
     fn eliminated(&self) -> usize {

@@ -6,9 +6,7 @@ mod linear_model;
 mod secant;
 mod stops;
 
-use argmin::core::{
-    Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationReason, TerminationStatus,
-};
+use argmin::core::{Error, IterState, Jacobian, KV, Operator, Problem, Solver, State, TerminationStatus};
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +15,8 @@ use self::stops::Stops;
 use super::bounds::Bounds;
 use super::checkpoint::Resumable;
 use super::least_squares::half_square;
-use super::solver::{Convergence, Tolerances, check_setting};
+use super::solver::{Convergence, Tolerances, check_setting, exit};
+use crate::interruption;
 use crate::optimize::data_error::InvalidField;
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
@@ -411,8 +410,9 @@ where
             }
             self.damping *= self.growth;
             self.growth *= 2.0;
-            if trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
-                if self.promises_noise(&x, &model) {
+            let is_stopped = interruption::is_requested();
+            if is_stopped || trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
+                if !is_stopped && self.promises_noise(&x, &model) {
                     self.convergence = Some(Convergence::Noise);
                     break None;
                 }
@@ -425,7 +425,7 @@ where
                     reason = format!("no step reduces the cost; the last trial failed: {e}");
                 }
                 let state = model.into_state(state, x);
-                return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
+                return Ok((state.terminate_with(exit(reason)), None));
             }
         };
 

@@ -28,7 +28,7 @@ pub mod progress;
 pub mod randomized_smoothing;
 pub mod solver;
 pub mod surroundings;
-mod survey;
+pub mod survey;
 pub mod termination;
 pub mod trajectory;
 pub mod uncertainty;

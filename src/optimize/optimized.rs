@@ -10,6 +10,7 @@ use super::evaluations::{EvaluationCounter, Evaluations};
 use super::ilqr::{Expansion, Policy, StagedProblem};
 use super::randomized_smoothing::SharedCost;
 use super::variables::SharedVariables;
+use crate::interruption;
 use crate::multibody::State;
 use crate::parallel::in_parallel;
 use crate::rollout::{Controls, Moment, Motion, Rollout, Trajectory};
@@ -215,6 +216,7 @@ impl StagedProblem for Borrowed<'_> {
     }
 
     fn costs(&self, points: &[Vec<f64>]) -> Vec<Option<f64>> {
-        in_parallel(points, |x| self.cost_at(x).ok())
+        // Once all is asked to end, what is left of a look around is not looked at.
+        in_parallel(points, |x| (!interruption::is_requested()).then(|| self.cost_at(x).ok())?)
     }
 }

@@ -62,6 +62,15 @@ impl std::fmt::Display for Convergence {
     }
 }
 
+/// Why an iteration breaks off: since the process was asked to stop, or for the solver's own reason. It is not saved, so that a
+/// run that goes on makes it anew.
+pub(super) fn exit(reason: String) -> TerminationReason {
+    match interruption::is_requested() {
+        true => TerminationReason::Interrupt,
+        false => TerminationReason::SolverExit(reason),
+    }
+}
+
 /// Refuses a setting that is not finite or below the least value allowed.
 pub(super) fn check_setting(what: &str, value: f64, least: f64) -> Result<f64, Error> {
     if value.is_finite() && value >= least {

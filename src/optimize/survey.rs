@@ -4,7 +4,9 @@
 //! what comes after the failure does not depend on the controls. A constant offset of one of them
 //! may be all that is missing, and a few simulations tell.
 
+use super::optimized::OptimizedProblem;
 use super::surroundings::CostsOfPoints;
+use crate::optimize::ilqr::StagedProblem;
 
 /// Offsets that are tried, in parts of a control's range; of one without bounds, in twice its scale.
 const OFFSETS: [f64; 6] = [0.25, -0.25, 0.0625, -0.0625, 0.015_625, -0.015_625];
@@ -12,6 +14,37 @@ const OFFSETS: [f64; 6] = [0.25, -0.25, 0.0625, -0.0625, 0.015_625, -0.015_625];
 const WORTH_LEAVING: f64 = 0.5;
 /// Most times that one offset is put on another.
 const ROUNDS: usize = 3;
+/// Parts of the way to the upper and the lower bound, or of so many scales where there is none, that are gone where nothing
+/// nearer changes the cost, and the part of the cost at which that is worth it.
+const PARTS: [f64; 8] = [1.0, 0.5, 0.25, 0.125, -1.0, -0.5, -0.25, -0.125];
+const FARTHEST: f64 = 8.0;
+const WORTH_GOING: f64 = 0.999;
+
+/// The lowest of the points far away, out to the bounds, where one is clearly lower than this point with this cost: each
+/// control, and those with the same bounds together, moved by the same part of the way at all knots, or by a part that grows
+/// from knot to knot. For a point around which nothing changes the cost of something that is not touched.
+pub fn lowest_far_away(problem: &dyn OptimizedProblem, x: &[f64], cost: f64) -> Option<Vec<f64>> {
+    let (bounds, controls) = (problem.bounds(), problem.controls());
+    let count =
+        |controls: &[usize], control: usize| controls.iter().filter(|c| **c == control).count() as f64;
+    let mut trials = Vec::new();
+    for group in groups(bounds, &controls) {
+        for (part, grows) in PARTS.iter().flat_map(|part| [(part, false), (part, true)]) {
+            let moved = |(i, &x): (usize, &f64)| {
+                let (knot, last) = (count(&controls[..i], controls[i]), count(&controls, controls[i]) - 1.0);
+                let far =
+                    if *part > 0.0 { bounds.1[i].min(x + FARTHEST) } else { bounds.0[i].max(x - FARTHEST) };
+                let part = part.abs() * if grows && last > 0.0 { knot / last } else { 1.0 };
+                if group.contains(&controls[i]) { x + part * (far - x) } else { x }
+            };
+            trials.push(x.iter().enumerate().map(moved).collect::<Vec<f64>>());
+        }
+    }
+    let found = problem.costs(&trials);
+    let known = trials.into_iter().zip(found).filter_map(|(trial, found)| Some((trial, found?)));
+    let lowest = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (lowest.1 < WORTH_GOING * cost).then_some(lowest.0)
+}
 
 /// The start, or one that differs from it by constant offsets of controls and has less than half of
 /// its cost; with the cost. `controls` are those that variables are values of; controls with the same bounds

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::history::TrajectoryIteration;
 use super::solver::{Convergence, Ended};
 use super::surroundings::{Surroundings, SurroundingsVerdict};
+use crate::interruption;
 
 /// How an optimization ended. Its text says what happened, and in what numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,15 @@ pub enum Termination {
         /// The rounds that were made.
         rounds: usize,
     },
+    /// Nothing that is optimized changes a term of the cost.
+    Unreached {
+        /// The term, and what is known of why.
+        term: String,
+        /// Whether a larger move within the bounds lowers the cost.
+        has_lower: bool,
+    },
+    /// The process was asked to stop.
+    Stopped,
     /// All iterations that are allowed were made.
     Budget {
         /// Part of the cost that the last few took away.
@@ -75,12 +85,20 @@ impl Termination {
         history: &[TrajectoryIteration],
         look: &dyn Fn() -> Result<Surroundings, Error>,
     ) -> Result<Self, Error> {
+        if ended.is_interrupted {
+            return Ok(Self::Stopped);
+        }
         if ended.convergence.is_none() && ended.is_out_of_iterations {
             let before = history.len().saturating_sub(1 + TOLD_ITERATIONS);
             let decrease = history.get(before).map_or(0.0, |before| 1.0 - ended.cost / before.cost);
             return Ok(Self::Budget { decrease, of_last: history.len().saturating_sub(1 + before) });
         }
-        Ok(Self::judged(ended.convergence, look()?, tolerance))
+        let surroundings = look()?;
+        // What was not looked at tells nothing.
+        if interruption::is_requested() {
+            return Ok(Self::Stopped);
+        }
+        Ok(Self::judged(ended.convergence, surroundings, tolerance))
     }
 
     /// The termination in these surroundings of a method that calls itself converged, or has found no step.
@@ -170,6 +188,11 @@ impl std::fmt::Display for Termination {
                 "infeasible: after {rounds} rounds constraint {constraint} is {over_tolerance:.1e} times its \
                  tolerance away from holding"
             ),
+            Self::Unreached { term, has_lower } => {
+                let lower = if *has_lower { "; a larger move within the bounds lowers the cost" } else { "" };
+                write!(f, "stuck: nothing that is optimized changes the cost of {term}{lower}")
+            }
+            Self::Stopped => write!(f, "stopped before it had converged"),
             Self::Budget { decrease, of_last } => match of_last {
                 0 | 1 => write!(f, "out of iterations: the last lowered the cost by {decrease:.1e} of it"),
                 n => write!(f, "out of iterations: the last {n} lowered the cost by {decrease:.1e} of it"),

@@ -77,6 +77,8 @@ pub enum Identifiability {
         /// By how much, in its unit.
         change: f64,
     },
+    /// The fit ended before it had converged.
+    Unfinished,
     /// The model does not describe the data that it would be determined by: the residuals are far beyond their standard deviations.
     Misfit {
         /// How many times as large they are, as a root mean square.
@@ -128,6 +130,7 @@ impl std::fmt::Display for Identifiability {
                 f,
                 "depends on `quadrature_order` in [contact]: a higher one changes it by {change:.2e}"
             ),
+            Self::Unfinished => write!(f, "not known: the fit has not converged"),
             Self::Misfit { ratio } => write!(
                 f,
                 "not known: the residuals are {ratio:.0} times the standard deviations given, so the model does not describe \
@@ -180,6 +183,13 @@ pub struct Uncertainty {
 const MISFIT: f64 = 20.0;
 
 impl Uncertainty {
+    /// Takes back what was determined where the fit has not come to its end.
+    pub(super) fn judge_unfinished(&mut self) {
+        let determined =
+            self.estimates.iter_mut().filter(|estimate| estimate.identifiability.is_determined());
+        determined.for_each(|estimate| estimate.identifiability = Identifiability::Unfinished);
+    }
+
     /// Takes back what was identified by residuals, given in standard deviations, that the model does not describe.
     pub fn judge_misfit(&mut self) {
         let ratio = self.residual_variance.map_or(0.0, f64::sqrt);
@@ -249,7 +259,9 @@ pub fn uncertainty(
     let mut standard_errors = vec![None; n];
     let mut singular_values = Vec::new();
     let mut rank = 0;
-    let mut residual_variance = None;
+    let variance_with =
+        |rank: usize| (m > rank).then(|| residuals.iter().map(|r| r * r).sum::<f64>() / (m - rank) as f64);
+    let mut residual_variance = variance_with(0);
 
     if !free.is_empty() {
         let scaled = DMatrix::from_fn(rows, free.len(), |k, j| jacobian[(k, free[j])] / norms[free[j]]);
@@ -273,9 +285,8 @@ pub fn uncertainty(
         mark_combinations(&null, &free, &names, &mut verdicts);
 
         let known: Vec<usize> = (0..free.len()).filter(|&j| verdicts[free[j]].is_identified()).collect();
-        if m > rank {
-            let variance = residuals.iter().map(|r| r * r).sum::<f64>() / (m - rank) as f64;
-            residual_variance = Some(variance);
+        residual_variance = variance_with(rank);
+        if let Some(variance) = residual_variance {
             // Those that no null direction touches have a variance from the others' directions.
             let covariance = |a: usize, b: usize| {
                 let sum: f64 = (0..rank).map(|k| v[(a, k)] * v[(b, k)] / (sigma[k] * sigma[k])).sum();

@@ -38,12 +38,12 @@ pub(crate) enum Error {
     #[error("{path}: {message}")]
     Optimization { path: String, message: String },
     /// An optimization came to an end that meets no criterion of convergence; its result is kept.
-    #[error("{path}: not converged, {termination}; `{command}` shows more")]
+    #[error("{path}: not converged, {termination}; {advice}")]
     NotConverged {
         path: String,
         termination: String,
-        /// The command that goes on, or shows why it cannot.
-        command: String,
+        /// What to do.
+        advice: String,
     },
     /// A fit did not come to its end.
     #[error("{path}: {message}")]

@@ -91,7 +91,10 @@ fn term_names(names: &[String], when: &str) -> Vec<String> {
 
 /// The gradient of each term, by a sweep backward, of an ensemble its mean over the members; and that of time where it
 /// costs.
-fn gradients_of_terms(file: &ProblemFile, x: &[f64]) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
+pub(super) fn gradients_of_terms(
+    file: &ProblemFile,
+    x: &[f64],
+) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
     let Some(ensemble) = &file.ensemble else {
         let problem = file.problem()?;
         let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient_at(x)?.1);

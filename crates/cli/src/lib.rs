@@ -30,6 +30,7 @@ mod mesh;
 mod messages;
 mod model;
 mod optimize;
+mod optimize_ending;
 mod optimize_report;
 mod outputs;
 mod progress;

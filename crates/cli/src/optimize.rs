@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::loaded::of_kind;
 use super::messages::text_output;
+use super::optimize_ending::{advice, goes_on, next_command, unreached};
 use super::optimize_report::{
     ConstraintPart, CostPart, OptimizeReport, Outcome, ParameterReport, StartReport, TestReport,
     print_report, result_files, write_results,
@@ -25,6 +26,7 @@ use isobar::optimize::data::DataError;
 use isobar::optimize::ensemble::success_rate;
 use isobar::optimize::multi_start::lowest;
 use isobar::optimize::objective::{Objective, When};
+use isobar::optimize::survey::lowest_far_away;
 use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::{ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryOptimum};
 use isobar::parallel::in_parallel;
@@ -87,6 +89,8 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
     let names = file.cost_names.iter().cloned().chain(["time".to_owned()]);
     let costs = names.zip(parts_at_start.into_iter().zip(parts));
     let ensemble = file.ensemble.as_ref();
+    // From now on nothing is done that takes long and is not asked for any more.
+    let is_stopped = interruption::is_requested();
     let report = OptimizeReport {
         problem: digest,
         members: ensemble.map(|ensemble| ensemble.training.len()),
@@ -97,17 +101,19 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         constraints: constraint_parts(&file, &rounds),
         rounds,
         starts,
-        test: ensemble.filter(|ensemble| !ensemble.test.is_empty()).map(|ensemble| TestReport {
-            members: ensemble.test.len(),
-            start: outcome(ensemble, &start),
-            end: outcome(ensemble, &optimum.variables),
+        test: ensemble.filter(|ensemble| !is_stopped && !ensemble.test.is_empty()).map(|ensemble| {
+            TestReport {
+                members: ensemble.test.len(),
+                start: outcome(ensemble, &start),
+                end: outcome(ensemble, &optimum.variables),
+            }
         }),
         next_command: next_command(&optimum, arguments),
         optimum,
     };
     let motion = problem.motion_of(0, &report.optimum.variables).map_err(|error| failed(&file, error))?;
     print_motion_warnings(&motion.warnings);
-    if let Some(warning) = lets_go(&file, &report) {
+    if let Some(warning) = (!is_stopped).then(|| lets_go(&file, &report)).flatten() {
         super::print_warnings(&[warning]);
     }
     if let Some(folder) = &arguments.out {
@@ -117,22 +123,23 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         true => print_json(&report)?,
         false => print_report(&mut text_output(), &report, arguments.out.as_deref())?,
     }
+    let path = file.path.display().to_string();
+    let OptimizeReport { optimum, next_command, .. } = report;
+    if optimum.converged {
+        return match is_stopped {
+            false => Ok(()),
+            true => Err(Error::Interrupted(format!("{path}: stopped, after the optimization had converged"))),
+        };
+    }
     if interruption::is_requested() {
-        let path = file.path.display();
         let resume = if arguments.out.is_some() { "; with --resume it goes on" } else { "" };
+        let iterations = optimum.iterations;
         return Err(Error::Interrupted(format!(
-            "{path}: the optimization was stopped after {} iterations{resume}",
-            report.optimum.iterations
+            "{path}: the optimization was stopped after {iterations} iterations{resume}"
         )));
     }
-    match report.next_command {
-        None => Ok(()),
-        Some(command) => Err(Error::NotConverged {
-            path: file.path.display().to_string(),
-            termination: report.optimum.termination,
-            command,
-        }),
-    }
+    let advice = advice(&optimum.ending, next_command.as_deref());
+    Err(Error::NotConverged { path, termination: optimum.termination, advice })
 }
 
 /// For so long after the end, in s, the motion is looked at,
@@ -258,8 +265,9 @@ fn optimize(
     arguments: &OptimizeArguments,
 ) -> Result<(Vec<StartReport>, Found), Error> {
     let bars = several();
+    let first = problem.evaluations();
     let one = |(k, start): (usize, &Vec<f64>)| {
-        let progress = Some(among_bars(file.settings.max_iterations, &bars));
+        let progress = || Some(among_bars(file.settings.max_iterations, &bars));
         let checkpoints = match &arguments.out {
             None => None,
             Some(folder) => {
@@ -276,10 +284,30 @@ fn optimize(
         };
         // Every start counts its own evaluations, and the first of an ensemble also those that the start took.
         let before = match (k, &file.ensemble) {
-            (0, Some(_)) => problem.evaluations(),
+            (0, Some(_)) => first,
             _ => Default::default(),
         };
-        file.optimize(start, before, checkpoints, progress)
+        let (mut optimum, rounds) = file.optimize(start, before, checkpoints.clone(), progress())?;
+        if let Termination::Infeasible { constraint, .. } = optimum.ending {
+            let name = format!("`{}` is", file.constraint_names[constraint]);
+            optimum.termination = optimum.termination.replace(&format!("constraint {constraint} is"), &name);
+        }
+        let variables = problem.shared_variables();
+        let is_asked = optimum.converged && !interruption::is_requested();
+        let start = variables.from_values(start);
+        let term = is_asked.then(|| unreached(file, problem, &start, &optimum.variables)).flatten();
+        let Some(term) = term else { return Ok((optimum, rounds)) };
+        match lowest_far_away(problem, &optimum.variables, optimum.cost) {
+            Some(lower) if goes_on(file) => {
+                arguments.out.iter().try_for_each(|folder| remove(&checkpoint_path(folder, k)))?;
+                file.optimize(&variables.values(&lower), optimum.evaluations, checkpoints, progress())
+            }
+            lower => {
+                optimum.ending = Termination::Unreached { term, has_lower: lower.is_some() };
+                (optimum.converged, optimum.termination) = (false, optimum.ending.to_string());
+                Ok((optimum, rounds))
+            }
+        }
     };
     let mut results = in_parallel(starts.iter().enumerate(), one);
     // A motion that keeps the constraints goes before one that does not.
@@ -348,27 +376,6 @@ fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
             "{folder}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them"
         ))),
         None => Ok(()),
-    }
-}
-
-/// The command that goes on from a result that is not converged, or shows why it cannot; nothing of
-/// one that is.
-fn next_command(optimum: &TrajectoryOptimum, arguments: &OptimizeArguments) -> Option<String> {
-    let problem = arguments.problem.display();
-    let folder = arguments.out.as_ref().map(|folder| folder.display());
-    let more = optimum.iterations.saturating_mul(2);
-    match (&optimum.ending, folder) {
-        (Termination::Converged { .. }, _) => None,
-        (Termination::Budget { .. }, None) => {
-            Some(format!("isobar optimize {problem} --max-iterations {more}"))
-        }
-        (Termination::Budget { .. }, Some(folder)) => {
-            Some(format!("isobar optimize {problem} --out {folder} --resume --max-iterations {more}"))
-        }
-        (_, None) => Some(format!(
-            "isobar optimize {problem} --out FOLDER; isobar gradient-check {problem} --at FOLDER/result.json"
-        )),
-        (_, Some(folder)) => Some(format!("isobar gradient-check {problem} --at {folder}/result.json")),
     }
 }
 

@@ -131,7 +131,10 @@ impl FitFile {
     /// Parameters that the scene does not have, or no measurements.
     pub fn identification_of(&self, measurements: Vec<Measurement>) -> Result<Identification, FileError> {
         let names: Vec<&str> = self.parameters.as_slice().iter().map(|p| p.name.as_str()).collect();
-        self.identified(&names, measurements)
+        let problem = self.identified(&names, measurements)?;
+        let start = problem.check_start(&self.parameters.initial());
+        start.map_err(|error| self.invalid(&FieldPath::root().key("parameters"), error))?;
+        Ok(problem)
     }
 
     /// All the measurements.

@@ -126,6 +126,11 @@ impl Parameter {
         }
     }
 
+    /// Whether no negative value makes sense for the parameter.
+    pub(crate) fn is_never_negative(&self, model: &Model) -> bool {
+        self.check(model, -1.0).is_err()
+    }
+
     /// Checks that a value makes sense for the parameter.
     pub(super) fn check(&self, model: &Model, value: f64) -> Result<(), ParameterError> {
         let (good, allowed) = match self {

@@ -46,12 +46,11 @@ pub use sensors::{Channel, ChannelError, ChannelPrediction, ForcesOf, QuantityKi
 use self::fitted::Starts;
 use self::recorded_motion::Trial;
 use self::targets::{Target, Targets};
-use crate::multibody::{AppliedForces, Model, NoForces, Parameter, ParameterError, State};
+use crate::multibody::{AppliedForces, MassProperties, Model, NoForces, Parameter, ParameterError, State};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};
 use crate::parallel::in_parallel;
 use crate::rollout::{MotionWarning, SimulationSettings};
 use crate::scalar::Scalar;
-use crate::spatial::MassProperties;
 use crate::step::Integrator;
 
 /// The file and line of a measurement, or its name if it is not from a file, for messages.
@@ -259,6 +258,25 @@ impl<A: AppliedForces> Identification<A> {
             self.targets.0[index].join(found);
         }
         Ok(self)
+    }
+
+    /// Checks that bodies can have the mass and inertia that values to start from give them; steps of a fit may pass through
+    /// others.
+    ///
+    /// # Errors
+    /// A value that makes no sense, or mass and inertia that no distribution of mass has.
+    pub fn check_start(&self, initial: &[f64]) -> Result<(), ProblemError> {
+        let impossible = |body, source| ProblemError::Impossible { body, source };
+        let (model, _) = self.seeded(initial).map_err(|error| match error {
+            ParameterError::Mass { body, source } => impossible(body, source),
+            other => other.into(),
+        })?;
+        for parameter in self.targets.parameters() {
+            let (Parameter::Mass { body } | Parameter::Inertia { body, .. }) = parameter else { continue };
+            let mass = model.body_mass(body).map_or(Ok(()), MassProperties::validate);
+            mass.map_err(|source| impossible(model.bodies()[body].name.clone(), source))?;
+        }
+        Ok(())
     }
 
     /// The measurements.

@@ -210,6 +210,7 @@ fn the_jacobian_agrees_with_differences() {
 #[test]
 fn a_noisy_recording_gives_the_parameters_within_their_errors_and_says_what_it_does_not_give() {
     let problem = identification(&[NAMES[0], NAMES[1], NAMES[3]], 1e-3, 0.1);
+    assert!((0..3).all(|i| problem.is_never_negative(i)));
     let parameters = FitParameters::new(vec![
         FitParameter::new(NAMES[0], 800.0).bounded(100.0, 1e5).logarithmic(),
         FitParameter::new(NAMES[1], 0.05).bounded(0.0, 5.0),

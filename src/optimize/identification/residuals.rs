@@ -129,6 +129,10 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         has_motion && self.estimated_starts()[0] == 0
     }
 
+    fn is_never_negative(&self, index: usize) -> bool {
+        self.targets.0[index].model.first().is_some_and(|parameter| parameter.is_never_negative(&self.model))
+    }
+
     fn eliminated(&self) -> usize {
         self.measurements.iter().map(|m| m.windows() * m.estimated_directions()).sum()
     }

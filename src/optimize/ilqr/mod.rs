@@ -6,7 +6,7 @@ mod stages;
 
 use std::collections::VecDeque;
 
-use argmin::core::{Error, KV, Problem, Solver, State, TerminationReason, TerminationStatus};
+use argmin::core::{Error, KV, Problem, Solver, State, TerminationStatus};
 use serde::{Deserialize, Serialize};
 
 pub(super) use backward_pass::backward_pass;
@@ -16,7 +16,8 @@ pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
 
 use super::bounds::projected_gradient_norm;
 use super::checkpoint::Resumable;
-use super::solver::{Convergence, DescentState, Tolerances, check_setting};
+use super::solver::{Convergence, DescentState, Tolerances, check_setting, exit};
+use crate::interruption;
 use crate::optimize::data_error::InvalidField;
 use backward_pass::gradient;
 
@@ -252,7 +253,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                 }
             }
             self.regularization.reject();
-            if self.regularization.value() > LARGEST_REGULARIZATION {
+            if interruption::is_requested() || self.regularization.value() > LARGEST_REGULARIZATION {
                 let mut reason = "no step reduces the cost although its gradient is not zero: the cost \
                                   is not smooth here, or its derivative is wrong"
                     .to_owned();
@@ -262,7 +263,7 @@ impl<O: StagedProblem> Solver<O, DescentState> for Ilqr {
                 let gradient = gradient(&expansion);
                 self.expansion = Some(expansion);
                 let state = state.param(x).cost(cost).gradient(gradient);
-                return Ok((state.terminate_with(TerminationReason::SolverExit(reason)), None));
+                return Ok((state.terminate_with(exit(reason)), None));
             }
         };
         self.recent.push_back(cost);

@@ -3,6 +3,8 @@
 //! Of a positive parameter that a fit has not determined the cost is followed decade by decade to both sides, with the others
 //! fitted again. Where it passes the level of the 95 % interval on one side only, the limit is found by halving the decade.
 
+use std::collections::VecDeque;
+
 use argmin::core::Error;
 
 use super::walk::Walk;
@@ -19,12 +21,14 @@ const HALVINGS: usize = 5;
 /// Most iterations of the others at a point, which start nearby, and the tolerance of the cost there: the limit is no finer.
 const MOST_ITERATIONS: u64 = 2;
 const TOLERANCE: f64 = 1e-3;
+/// Distance as a part of that at the limit, within which all is flat.
+const FLAT: f64 = 0.1;
 /// Of a cost that is a parabola, the distance halfway from a bound to the limit, as a part of that at the limit, where the bound
 /// is as far from the minimum beyond it as the level: √((√2 − ½)/2).
 const HALFWAY: f64 = 0.676;
 
 /// Gives each positive parameter that is not determined, but that the data bound from one side, that limit for its verdict.
-/// The limit is one against the cost of the fit: where that goes on falling on the open side, it is on the safe side.
+/// The limit is one against the least cost on the way.
 /// `goes_on` is asked before each cost; once it says no, the verdicts that are missing stay as they are.
 ///
 /// # Errors
@@ -72,58 +76,71 @@ fn limit(
     let mut others = parameters.variables(&result.values())?;
     others.remove(walk.index);
     let at = |value: f64, start: &[f64]| match goes_on() {
-        true => Ok(walk.at(own.to_scaled(value), start.to_vec())?.0),
+        true => walk.at(own.to_scaled(value), start.to_vec()).map(|(at, cost)| (value, cost, at.others)),
         false => Err(Error::msg("interrupted")),
     };
-    // From a value of 0 on.
+    // A fit may end where the cost still falls to what it is as it gets flat: what counts is the least on the way.
+    let is_beyond = |cost: f64, least: f64, part: f64| {
+        2.0 * (cost - least) >= (part * walk.level).powi(2) * walk.variance * (least / walk.cost)
+    };
+    // From a value of 0 on; the values, their costs and the others there.
     let first = estimate.value.max(1e-3 * own.scale()).clamp(own.lower, own.upper);
-    // What is within the level on each side, what is beyond, and the others there.
-    let mut sides = [-1, 1].map(|sign| (sign, first, None, others.clone()));
+    let mut points = VecDeque::from([(first, walk.cost, others.clone())]);
+    let (mut least, mut is_last) = (walk.cost, false);
     for _ in 0..DECADES {
-        for (sign, inside, outside, start) in &mut sides {
-            let next = (*inside * 10.0_f64.powi(*sign)).clamp(own.lower, own.upper);
-            if next == *inside || next <= 0.0 {
+        for sign in [-1, 1] {
+            let Some((end, cost, start)) = (if sign < 0 { points.front() } else { points.back() }) else {
+                break;
+            };
+            let next = (end * 10.0_f64.powi(sign)).clamp(own.lower, own.upper);
+            if next == *end || next <= 0.0 || is_beyond(*cost, least, 1.0) {
                 continue;
             }
-            let found = at(next, start)?;
-            if found.distance >= walk.level {
-                *outside = Some(next);
-            } else {
-                (*inside, *start) = (next, found.others);
-            }
+            let found = match at(next, start) {
+                Err(_) if is_last => continue,
+                found => found?,
+            };
+            least = least.min(found.1);
+            if sign < 0 { points.push_front(found) } else { points.push_back(found) }
         }
-        if sides.iter().any(|side| side.2.is_some()) {
+        // Once more, for where it gets flat on the other side.
+        let is_found =
+            [points.front(), points.back()].into_iter().flatten().any(|p| is_beyond(p.1, least, 1.0));
+        if is_last {
             break;
         }
+        is_last = is_found;
     }
-    let [(_, _, below, _), (_, _, above, _)] = &sides;
-    let (is_least, beyond) = match (*below, *above) {
-        (Some(below), None) => (true, below),
-        (None, Some(above)) => (false, above),
+    let lowest = points.iter().position(|point| point.1 == least).unwrap_or(0);
+    let below = (0..lowest).rev().find(|&i| is_beyond(points[i].1, least, 1.0));
+    let above = (lowest..points.len()).find(|&i| is_beyond(points[i].1, least, 1.0));
+    let is_at_bound = matches!(estimate.identifiability, Identifiability::AtBound { .. });
+    let (is_least, mut outside, (mut inside, _, mut start)) = match (below, above) {
+        (Some(below), None) => (true, points[below].0, points[below + 1].clone()),
+        (None, Some(above)) => (false, points[above].0, points[above - 1].clone()),
+        (None, None) if is_at_bound && !points.iter().any(|point| is_beyond(point.1, least, FLAT)) => {
+            return Ok(Some(Identifiability::NoDependence));
+        }
         _ => return Ok(None),
     };
     // Of a quantity that may be negative nothing small is the end, unless there are no such values.
     if !is_least && own.lower < 0.0 && !own.log {
-        let negative = at((-beyond).max(own.lower), &others);
-        if negative.is_ok_and(|at| at.distance >= walk.level) {
+        let negative = at((-outside).max(own.lower), &others);
+        if negative.is_ok_and(|at| is_beyond(at.1, least, 1.0)) {
             return Ok(None);
         }
     }
-    let (_, mut inside, _, mut start) = sides[usize::from(!is_least)].clone();
-    let mut outside = beyond;
     for _ in 0..HALVINGS {
         let middle = (inside * outside).sqrt();
         let found = at(middle, &start)?;
-        if found.distance < walk.level {
-            (inside, start) = (middle, found.others);
-        } else {
+        if is_beyond(found.1, least, 1.0) {
             outside = middle;
+        } else {
+            (inside, start) = (middle, found.2);
         }
     }
     // On a bound the data may ask for a value beyond it.
-    if let Identifiability::AtBound { .. } = estimate.identifiability
-        && at(0.5 * (estimate.value + inside), &start)?.distance > HALFWAY * walk.level
-    {
+    if is_at_bound && is_beyond(at(0.5 * (estimate.value + inside), &start)?.1, least, HALFWAY) {
         return Ok(None);
     }
     let limit = inside;
@@ -196,7 +213,14 @@ mod tests {
         // The data ask for a little more than there is.
         let model = Slope { saturates: true, slope: 1.01 };
         let expected = -(model.reach(0.01) - 0.01).ln();
-        for unknown in [FitParameter::new("b", 0.5), FitParameter::new("b", 0.5).logarithmic()] {
+        // From wherever it starts, and also at a bound, where nothing is gained any more.
+        for unknown in [
+            FitParameter::new("b", 0.5),
+            FitParameter::new("b", 0.5).logarithmic(),
+            FitParameter::new("b", 0.05).bounded(0.0, 30.0),
+            FitParameter::new("b", 20.0).bounded(0.0, 30.0),
+            FitParameter::new("b", 30.0).bounded(0.0, 30.0),
+        ] {
             let found = judged(&model, unknown).uncertainty.estimates[0].clone();
             let Identifiability::AtLeast { limit } = found.identifiability else { panic!("{found:?}") };
             assert!((limit / expected - 1.0).abs() < 0.09, "{limit} and not {expected}");

@@ -105,6 +105,10 @@ impl FittedModel for Holding<'_> {
         false
     }
 
+    fn is_never_negative(&self, index: usize) -> bool {
+        self.model.is_never_negative(index + usize::from(index >= self.index))
+    }
+
     fn eliminated(&self) -> usize {
         self.model.eliminated()
     }

@@ -173,6 +173,7 @@ fn optimum(
     settings: &ConstrainedSettings,
 ) -> Result<(TrajectoryOptimum, Vec<ConstraintRound>), Error> {
     let ending = match &last {
+        Some(TrajectoryOptimum { ending: Termination::Stopped, .. }) => Termination::Stopped,
         _ if !is_feasible(constraints, &state) => infeasible(constraints, &state),
         Some(last) => last.ending.clone(),
         None => Termination::Budget { decrease: 0.0, of_last: 0 },

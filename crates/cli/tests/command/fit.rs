@@ -435,6 +435,38 @@ fn bad_fit_files_are_refused_one_by_one() {
 }
 
 #[test]
+fn a_start_that_no_body_has_is_refused() {
+    let folder = Folder::new("no-body");
+    let scene = folder.file(
+        "scene.toml",
+        "gravity = [0, 0, 0]\n[materials.m]\nhydroelastic_modulus = 1e5\n[[bodies]]\nname = \"b\"\nmass = 1\n\
+         center_of_mass = [0, 0, 0]\ninertia = [[0.01, 0, 0], [0, 0.015, 0], [0, 0, 0.02]]\nangular_velocity = [1, 2, 3]\n\
+         [[bodies.geometries]]\nshape = { sphere = { radius = 0.05 } }\nmaterial = \"m\"\n",
+    );
+    let csv = folder.0.join("turn.csv");
+    let made = isobar(&["simulate", text(&scene), "--until", "0.1", "--every", "10", "--out", text(&csv)]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for (quantity, start, expected) in [
+        ("inertia[0][0]", 0.1, "triangle inequality"),
+        ("inertia[1][1]", -0.05, "positive definite"),
+        ("mass", -2.0, "b.mass is -2; it must be positive"),
+    ] {
+        let fit = folder.file(
+            "fit.toml",
+            format!(
+                "scene = \"scene.toml\"\n[[parameters]]\nname = \"bodies.b.{quantity}\"\ninitial = {start}\n\
+                 [[trajectories]]\nbody = \"b\"\nfiles = [\"turn.csv\"]\nposition_sigma = 1e-3\norientation_sigma = 1e-3\n"
+            ),
+        );
+        for command in ["check", "fit"] {
+            let said = refused(&[command, text(&fit)]);
+            let has_hint = quantity == "mass" || said.contains("or fit `bodies.b.pseudo_inertia[INDEX]`");
+            assert!(said.contains("fit.toml: parameters: ") && said.contains(expected) && has_hint, "{said}");
+        }
+    }
+}
+
+#[test]
 fn bad_measurements_are_refused_one_by_one() {
     let folder = Folder::with_example("data");
     let path = folder.file("fit.toml", GOOD);

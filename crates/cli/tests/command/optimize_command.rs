@@ -738,6 +738,8 @@ fn constraints_are_told_and_a_run_goes_on() {
     assert_eq!(short.status.code(), Some(3), "{found}");
     assert_eq!(found["rounds"].as_array().map(Vec::len), Some(1));
     assert_eq!(found["ending"]["reason"], "infeasible");
+    let said = error_of(&short);
+    assert!(said.contains("`gentle` is") && said.contains("more `max_rounds` or another `start`"), "{said}");
     assert_eq!(found["constraints"][0]["name"], "gentle");
     assert!(found["constraints"][0]["violation"].as_f64() > Some(1.5e-3), "{found}");
     // The same problem with more rounds goes on.
@@ -872,7 +874,70 @@ fn a_method_that_knows_of_no_contact_is_not_converged() {
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let how = found["termination"].as_str().expect("a text").to_owned();
         assert!(how.starts_with("stuck: ") && how.contains("one that lowers it"), "{kind}: {how}");
+        assert!(
+            error_of(&output).contains("`kind = \"auto\"` in [optimizer] goes on"),
+            "{}",
+            error_of(&output)
+        );
     }
+}
+
+/// From far away only moves out to the bounds reach the box, and where those do not either, the end says so.
+#[test]
+fn what_is_not_reached_from_far_away_is_reached_or_named() {
+    let folder = Folder::new("far-away");
+    folder.file("scene.toml", PUSHER.replace("[-0.1, 0, 0.05]", "[-0.4, 0, 0.05]"));
+    let effort = "[[costs]]\nname = \"effort\"\ncontrol = \"push\"\nweight = 0.01\n[optimizer]";
+    let run = |kind: &str, upper: &str| {
+        let problem =
+            PUSH.replace("KIND", kind).replace("until = 0.5", "until = 1").replace("upper = 0.5", upper);
+        let problem = folder.file("problem.toml", problem.replace("[optimizer]", effort));
+        let output = isobar(&["optimize", text(&problem), "--json"]);
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (output.status.code(), found, error_of(&output))
+    };
+    let (_, found, said) = run("auto", "upper = 0.5");
+    assert!(found["cost"].as_f64() < Some(0.1 * 0.5 * 1.5_f64.powi(2)), "{said}");
+    for (kind, upper, next) in [
+        ("ilqr", "upper = 0.5", "; a larger move within the bounds lowers the cost; `kind = \"auto\"`"),
+        ("levenberg_marquardt", "upper = 0.2", " m; let it be touched from a `start`"),
+        ("auto", "upper = 0.2", " m; let it be touched from a `start`"),
+    ] {
+        let (code, found, said) = run(kind, upper);
+        assert_eq!((code, &found["ending"]["reason"]), (Some(3), &"unreached".into()), "{kind}: {said}");
+        let why = "nothing that is optimized changes the cost of `position of box`: `pusher` and `box` do not touch, \
+                   they come no nearer than 0.3";
+        assert!(said.contains(why) && said.contains(next), "{kind}: {said}");
+    }
+}
+
+/// Members that are asked to stop while they look around do so, and nothing else is said.
+#[cfg(unix)]
+#[test]
+fn an_ensemble_that_is_stopped_ends_with_what_there_is() {
+    let folder = Folder::new("stopped");
+    folder.file("scene.toml", PUSHER);
+    let problem = PUSH.replace("KIND", "auto").replace("until = 0.5", "until = 20");
+    let ensemble = "[ensemble]\nmembers = 2\ntest = 8\n[[vary]]\nfield = \"materials.m.friction\"\n\
+                    value = { uniform = [0.2, 0.4] }\n[optimizer]";
+    let problem = folder.file("problem.toml", problem.replace("[optimizer]", ensemble));
+    let piped = std::process::Stdio::piped;
+    let child = Command::new(env!("CARGO_BIN_EXE_isobar"))
+        .args(["optimize", text(&problem), "--json"])
+        .stdout(piped())
+        .stderr(piped())
+        .spawn()
+        .expect("the command runs");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let process = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &process]).status().expect("kill runs").success());
+    let output = child.wait_with_output().expect("ended");
+    let said = error_of(&output);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("the optimization was stopped after"), "{said}");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["ending"]["reason"], "stopped");
+    assert!(found["test"].is_null() && found["evaluations"]["rollouts"].as_u64() < Some(40), "{found}");
 }
 
 /// At the end a grip may let go, since nothing costs after it: the last knot of a linear command matters for an instant. With
