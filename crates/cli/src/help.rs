@@ -40,7 +40,6 @@ Examples:
 /// At the end of `isobar advise --help`.
 pub(super) const ADVISE: &str = "\
 Examples:
-  isobar advise examples/fit_ball/scene.toml
   isobar advise examples/grasp_lift/gripper.toml --load 5
   isobar advise examples/grasp_lift/gripper.toml --until 1
   isobar advise scene.toml --along 0,0,-1 --at 0.02,0,0.1";
