@@ -200,6 +200,9 @@ where
         }
         let (x, cost) = survey((x, cost), (lower, upper), &inner.controls(), &|points| inner.costs(points));
         self.cost_before_round = cost;
+        if interruption::is_requested() {
+            return Ok((state.param(x).cost(cost), None));
+        }
         let has_stages = inner.has_stages();
         self.begin(has_stages, problem, state.param(x))
     }

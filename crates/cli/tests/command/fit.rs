@@ -414,7 +414,11 @@ fn bad_fit_files_are_refused_one_by_one() {
         ("position_sigma", "horizon = -1\nposition_sigma", &["`horizon` is -1", "positive"]),
         ("position_sigma", "outlier_limit = 0\nposition_sigma", &["`outlier_limit` is 0", "positive"]),
         ("position_sigma", "velocity_delay = -1\nposition_sigma", &["velocity_delay: found -1", "between 0"]),
-        ("initial = 0.08\nlower = 0.0", "initial = -0.08", &["fit.toml: parameters:", "-0.08", "at least 0"]),
+        (
+            "initial = 0.08\nlower = 0.0",
+            "initial = -0.08",
+            &["fit.toml:3: parameters:", "-0.08", "at least 0"],
+        ),
         (measurements, "", &["no measurements"]),
         (
             "name = \"materials.foam.friction\"",
@@ -461,7 +465,10 @@ fn a_start_that_no_body_has_is_refused() {
         for command in ["check", "fit"] {
             let said = refused(&[command, text(&fit)]);
             let has_hint = quantity == "mass" || said.contains("or fit `bodies.b.pseudo_inertia[INDEX]`");
-            assert!(said.contains("fit.toml: parameters: ") && said.contains(expected) && has_hint, "{said}");
+            assert!(
+                said.contains("fit.toml:2: parameters: ") && said.contains(expected) && has_hint,
+                "{said}"
+            );
         }
     }
 }
