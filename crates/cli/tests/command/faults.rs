@@ -45,13 +45,13 @@ rigid = true
         let message = refusal(&arguments, 2);
         assert_holds(&message, &["rpy.toml:12:", "bodies[1].rpy[0]", "found 1e155", "between -1e6 and 1e6"]);
     }
-    // Lengths that are finite overflow only where the pose is made of them.
+    // Lengths that are finite would overflow where the pose is made of them.
     let jointed = scene
         .replace("fixed = true\nrpy = [1e155, 0, 0]\n", "mass = 1\njoint = { type = \"prismatic\", axis = [1, 0, 0], translation = [1e308, 0, 0], position = 1e308 }\n")
         .replace("shape = { half_space = { } }\nrigid = true", "shape = { box = { size = [1, 1, 1] } }\nmaterial = \"foam\"");
     let path = folder.file("joint.toml", jointed);
     let message = refusal(&["contact", text(&path)], 2);
-    assert_holds(&message, &["joint.toml", "body `floor`", "not finite"]);
+    assert_holds(&message, &["joint.toml:12:", "bodies[1].joint.position", "between -1e6 and 1e6"]);
 }
 
 #[test]

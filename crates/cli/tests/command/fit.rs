@@ -558,7 +558,9 @@ fn parameters_are_evaluated_on_a_folder_of_recordings() {
     let unknown = folder.file("parameters.json", "{\"materials.foam.grip\": 0.4}");
     assert!(evaluate(&unknown, &data).contains("no `grip`"));
     let negative = folder.file("parameters.json", "{\"materials.foam.friction\": -0.4}");
-    assert!(evaluate(&negative, &data).contains("parameters.json: parameters: foam.static_friction is -0.4"));
+    assert!(
+        evaluate(&negative, &data).contains("parameters.json: parameters: materials.foam.friction is -0.4")
+    );
 }
 
 #[test]
