@@ -97,6 +97,15 @@ pub trait Residuals {
         None
     }
 
+    /// The same problem with motions that are simulated less finely, for what need not be known to many digits; none, as here,
+    /// unless the model has some.
+    fn rougher(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Whether the derivative of what a fit makes least costs several times what that itself costs; no, as here, unless
     /// the model says so. The method of Levenberg and Marquardt then makes fewer of them
     /// ([`with_secant_updates`](super::levenberg_marquardt::LevenbergMarquardt::with_secant_updates)).

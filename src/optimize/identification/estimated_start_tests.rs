@@ -176,6 +176,23 @@ fn what_a_finer_quadrature_changes_is_told() {
 }
 
 #[test]
+fn what_need_not_be_fine_has_a_hundredth_of_the_accuracy() {
+    let mut problem = noisy_identification(2, 0.05, true);
+    assert!(problem.rougher().is_none() && problem.eased().is_none());
+    let controlled = |method, accuracy| Integrator::ErrorControlled(ErrorControlled { method, accuracy });
+    let Some(method) = problem.integrator().velocity_level_method() else { panic!("an explicit step") };
+    problem.set_integrator(controlled(ControlledMethod::Extrapolated(method), 1e-5));
+    let rough = controlled(ControlledMethod::Extrapolated(method), 100.0 * 1e-5);
+    for easier in [problem.rougher(), problem.eased()] {
+        let easier = easier.expect("motions that may be rougher");
+        assert_eq!(easier.integrator(), rough);
+        assert_eq!(easier.measurements(), problem.measurements());
+    }
+    problem.set_integrator(controlled(ControlledMethod::Radau, 1e-5));
+    assert!(problem.rougher().is_none());
+}
+
+#[test]
 fn a_fit_from_far_away_begins_with_short_windows() {
     let problem = noisy_identification(2, f64::INFINITY, true);
     let eased = problem.eased().unwrap();

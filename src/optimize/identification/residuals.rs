@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use argmin::core::Error;
 
-use super::fitted::{Estimated, Fineness, Starts};
+use super::fitted::{Estimated, Fineness, Starts, StartsOfAll};
 use super::recorded_motion::WindowSubsteps;
 use super::{Identification, Measurement};
 use crate::multibody::{AppliedForces, State};
@@ -62,15 +62,36 @@ impl<A: AppliedForces> Identification<A> {
 /// How much larger the accuracy of an easier problem is: a tenth of the substeps is enough for it.
 const ROUGHER: f64 = 100.0;
 
-/// Settings for a rougher simulation of the same motion, which takes a tenth of the time; `None` of orders above the second,
-/// which would gain little, and of steps of fixed length.
-fn rougher_settings(settings: &SimulationSettings) -> Option<SimulationSettings> {
-    match settings.integrator {
-        Integrator::ErrorControlled(control) if settings.integrator.order() <= 2 => {
-            let control = ErrorControlled { accuracy: ROUGHER * control.accuracy, ..control };
-            Some(SimulationSettings { integrator: Integrator::ErrorControlled(control), ..*settings })
+impl<A: AppliedForces + Clone> Identification<A> {
+    /// Settings for a rougher simulation of the same motions, which takes a tenth of the time; `None` of orders above the
+    /// second, which would gain little, of steps of fixed length, and where there are no motions.
+    fn rougher_settings(&self) -> Option<SimulationSettings> {
+        self.measurements.iter().find(|measurement| measurement.windows() > 0)?;
+        match self.settings.integrator {
+            Integrator::ErrorControlled(control) if self.settings.integrator.order() <= 2 => {
+                let control = ErrorControlled { accuracy: ROUGHER * control.accuracy, ..control };
+                Some(SimulationSettings { integrator: Integrator::ErrorControlled(control), ..self.settings })
+            }
+            _ => None,
         }
-        _ => None,
+    }
+
+    /// The same with other settings, if any, measurements, and starts of their windows.
+    fn altered(
+        &self,
+        settings: Option<SimulationSettings>,
+        measurements: Vec<Measurement>,
+        starts: StartsOfAll,
+    ) -> Self {
+        Self {
+            model: self.model.clone(),
+            state: self.state.clone(),
+            settings: settings.unwrap_or(self.settings),
+            applied: self.applied.clone(),
+            targets: self.targets.clone(),
+            starts: Mutex::new(Starts::recorded(starts)),
+            measurements,
+        }
     }
 }
 
@@ -139,8 +160,7 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
 
     /// With short windows, and with fewer substeps.
     fn eased(&self) -> Option<Self> {
-        let rougher =
-            rougher_settings(&self.settings).filter(|_| self.measurements.iter().any(|m| m.windows() > 0));
+        let rougher = self.rougher_settings();
         let eased = |measurement: &Measurement| Some(Measurement::Motion(measurement.motion()?.eased()?));
         let eased: Vec<_> = self.measurements.iter().map(eased).collect();
         let is_eased = rougher.is_some() || eased.iter().any(Option::is_some);
@@ -148,15 +168,12 @@ impl<A: AppliedForces + Clone> Residuals for Identification<A> {
         let measurements: Vec<_> =
             with_own.map(|(eased, own)| eased.unwrap_or_else(|| own.clone())).collect();
         let present = measurements.iter().map(Measurement::recorded_starts).collect();
-        is_eased.then(|| Self {
-            model: self.model.clone(),
-            state: self.state.clone(),
-            settings: rougher.unwrap_or(self.settings),
-            applied: self.applied.clone(),
-            targets: self.targets.clone(),
-            starts: Mutex::new(Starts::recorded(present)),
-            measurements,
-        })
+        is_eased.then(|| self.altered(rougher, measurements, present))
+    }
+
+    /// With fewer substeps.
+    fn rougher(&self) -> Option<Self> {
+        Some(self.altered(Some(self.rougher_settings()?), self.measurements.clone(), self.present_starts()))
     }
 
     /// The numbers of the states at the starts of windows where these are estimated; after a Jacobian its parameters, and

@@ -10,7 +10,7 @@ use argmin::core::Error;
 use super::walk::Walk;
 use super::{held_substeps, walk};
 use crate::optimize::fit::{Fit, FitSettings};
-use crate::optimize::least_squares::Residuals;
+use crate::optimize::least_squares::{LeastSquares, Residuals, half_square};
 use crate::optimize::parameters::FitParameters;
 use crate::optimize::uncertainty::Identifiability;
 
@@ -51,12 +51,21 @@ pub fn judge_one_sided<R: Residuals>(
     if open.is_empty() {
         return Ok(());
     }
+    // A limit is known to 8 %, and asks for no finer motions.
+    let rougher = model.rougher();
+    let model = rougher.as_ref().unwrap_or(model);
     let held = held_substeps(model, result)?;
+    let mut rough = result.clone();
+    if rougher.is_some() {
+        let problem = LeastSquares::of(model, parameters);
+        let problem = held.iter().fold(problem, |problem, held| problem.holding(held));
+        rough.cost_after = half_square(&problem.residuals_at(&result.values())?);
+    }
     let cost_tolerance = settings.cost_tolerance.max(TOLERANCE);
     let settings = FitSettings { max_iterations: MOST_ITERATIONS, cost_tolerance, ..*settings };
     for index in open {
-        let found = walk(model, parameters, (index, held.as_ref()), settings, result)
-            .and_then(|walk| limit(&walk, parameters, result, goes_on));
+        let found = walk(model, parameters, (index, held.as_ref()), settings, &rough)
+            .and_then(|walk| limit(&walk, parameters, &rough, goes_on));
         // Where the model cannot be evaluated, or the time is over, nothing is known.
         if let Ok(Some(verdict)) = found {
             result.uncertainty.estimates[index].identifiability = verdict;
