@@ -180,7 +180,7 @@ fn what_need_not_be_fine_has_a_hundredth_of_the_accuracy() {
     let mut problem = noisy_identification(2, 0.05, true);
     assert!(problem.rougher().is_none() && problem.eased().is_none());
     let controlled = |method, accuracy| Integrator::ErrorControlled(ErrorControlled { method, accuracy });
-    let Some(method) = problem.integrator().velocity_level_method() else { panic!("an explicit step") };
+    let method = Integrator::velocity_level(ContactModel::Lagged).velocity_level_method().unwrap();
     problem.set_integrator(controlled(ControlledMethod::Extrapolated(method), 1e-5));
     let rough = controlled(ControlledMethod::Extrapolated(method), 100.0 * 1e-5);
     for easier in [problem.rougher(), problem.eased()] {
