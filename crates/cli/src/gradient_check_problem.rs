@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::DVector;
 
-use super::optimize::{failed, parts, problem, saved_variables};
+use super::optimized_problem::{failed, parts, problem, saved_variables};
 use super::{Error, print_warnings};
 use isobar::check::{
     CheckSettings, CheckedParameter, GradientReport, GradientWay, check_gradient, check_jacobian,

@@ -32,6 +32,7 @@ mod model;
 mod optimize;
 mod optimize_ending;
 mod optimize_report;
+mod optimized_problem;
 mod outputs;
 mod progress;
 mod recordings;

@@ -13,24 +13,24 @@ use super::optimize_report::{
     ConstraintPart, CostPart, OptimizeReport, Outcome, ParameterReport, StartReport, TestReport,
     print_report, result_files, write_results,
 };
+use super::optimized_problem::{failed, parts, problem, remove};
 use super::outputs::{check_outputs, print_json};
 use super::progress::{among_bars, several};
 use super::{Error, print_motion_warnings};
 use isobar::input_file::is_standard_input;
 use isobar::interruption;
 use isobar::io::reference::FileKind;
-use isobar::io::{CheckpointFile, FileError, ProblemEnsemble, ProblemFile};
+use isobar::io::{CheckpointFile, ProblemEnsemble, ProblemFile};
 use isobar::optimize::checkpoint::ProblemCheckpoints;
 use isobar::optimize::constraints::Constraint;
 use isobar::optimize::data::DataError;
 use isobar::optimize::ensemble::success_rate;
 use isobar::optimize::multi_start::lowest;
-use isobar::optimize::objective::{Objective, When};
+use isobar::optimize::objective::When;
 use isobar::optimize::survey::lowest_far_away;
 use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::{ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryOptimum};
 use isobar::parallel::in_parallel;
-use isobar::rollout::SimulationError;
 
 /// Arguments of `isobar optimize`.
 #[derive(Debug, Args)]
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
                 end: outcome(ensemble, &optimum.variables),
             }
         }),
-        next_command: next_command(&optimum, arguments),
+        next_command: next_command(&optimum, (&arguments.problem, arguments.out.as_deref())),
         optimum,
     };
     let motion = problem.motion_of(0, &report.optimum.variables).map_err(|error| failed(&file, error))?;
@@ -168,43 +168,6 @@ fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
          that it ends with; with `hold = {AFTER_END}` the optimization counts what comes then",
         file.path.display()
     ))
-}
-
-/// The problem of a file, which was checked when it was loaded.
-pub(super) fn problem(file: &ProblemFile) -> Result<Box<dyn OptimizedProblem + '_>, Error> {
-    file.optimized().map_err(|error| failed(file, error.into()))
-}
-
-/// The part of each term in the cost, its mean over the members, and that of time where it costs.
-pub(super) fn parts(
-    file: &ProblemFile,
-    problem: &dyn OptimizedProblem,
-    x: &[f64],
-) -> Result<Vec<f64>, Error> {
-    let objectives: Vec<&Objective> = match &file.ensemble {
-        None => vec![&file.objective],
-        Some(ensemble) => ensemble.training.iter().map(|member| &member.residuals).collect(),
-    };
-    let one = |(member, objective): (usize, &&Objective)| {
-        let mut parts = Vec::new();
-        let found = problem.at_moments_of(member, x, &mut |moments| parts = objective.parts(moments));
-        found.map(|()| parts)
-    };
-    let mut mean = vec![0.0; file.cost_names.len()];
-    for parts in in_parallel(objectives.iter().enumerate(), one) {
-        let parts = parts.map_err(|error| failed(file, error))?;
-        mean.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / objectives.len() as f64);
-    }
-    if let Some(i) = mean.iter().position(|part| !part.is_finite()) {
-        let message = format!(
-            "the cost of `{}` is {}, not finite; its weight, its target or the motion is too large",
-            file.cost_names[i], mean[i]
-        );
-        return Err(Error::Optimization { path: file.path.display().to_string(), message });
-    }
-    let time = file.ensemble.as_ref().map(|ensemble| ensemble.problem().cost_of_time(x));
-    mean.extend(time.filter(|[_, by_end]| *by_end > 0.0).map(|[cost, _]| cost));
-    Ok(mean)
 }
 
 /// What became of all that is not at knots.
@@ -346,20 +309,6 @@ fn start_report(result: &Result<Found, isobar::argmin::core::Error>) -> StartRep
     }
 }
 
-/// Why an optimization, or what it needs, failed: bad input, a simulation, or the optimization.
-pub(super) fn failed(file: &ProblemFile, error: isobar::argmin::core::Error) -> Error {
-    let path = file.path.display().to_string();
-    let error = match error.downcast::<SimulationError>() {
-        Ok(source) => return Error::Simulation { path, source: Box::new(source) },
-        Err(error) => error,
-    };
-    let message = error.to_string();
-    match error.is::<DataError>() {
-        true => Error::Checkpoint { path, message },
-        false => Error::Optimization { path, message },
-    }
-}
-
 /// Checks that the folder has no results yet, which took long to compute, unless the call says what becomes of them.
 fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
     if arguments.out.is_some() && is_standard_input(&arguments.problem) {
@@ -385,37 +334,4 @@ fn checkpoint_path(folder: &Path, start: usize) -> PathBuf {
         0 => folder.join("checkpoint.json"),
         k => folder.join(format!("checkpoint_{k}.json")),
     }
-}
-
-/// Removes a file that may be there.
-pub(super) fn remove(path: &Path) -> Result<(), std::io::Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// The variables of a result or a checkpoint of a problem.
-pub(super) fn saved_variables(path: &Path, digest: &str, count: usize) -> Result<Vec<f64>, Error> {
-    #[derive(serde::Deserialize)]
-    struct Saved {
-        problem: String,
-        variables: Vec<f64>,
-    }
-    let text = isobar::input_file::read_text(path)
-        .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
-    let invalid = |line, message: String| {
-        Error::File(FileError::Invalid { path: path.to_owned(), line, field: "the file".into(), message })
-    };
-    let saved: Saved = serde_json::from_str(&text).map_err(|e| {
-        let message = "neither a result nor a checkpoint of `isobar optimize`";
-        invalid((e.line() > 0).then_some(e.line()), message.into())
-    })?;
-    // A checkpoint also has the number of its start.
-    let found = saved.problem.split(' ').next().unwrap_or_default();
-    if found != digest || saved.variables.len() != count {
-        let message = format!("found that of problem {found}; it must be of this problem, {digest}");
-        return Err(invalid(None, message));
-    }
-    Ok(saved.variables)
 }

@@ -1,9 +1,11 @@
 //! How an optimization ended: a term of the cost that nothing reaches, and what to do where it is not converged.
 
+use std::path::Path;
+
 use nalgebra::Vector3;
 
 use super::gradient_check_problem::gradients_of_terms;
-use super::optimize::{OptimizeArguments, parts};
+use super::optimized_problem::parts;
 use isobar::contact::ContactGeometry;
 use isobar::geometry::SurfaceDistance;
 use isobar::io::ProblemFile;
@@ -108,9 +110,11 @@ pub(super) fn goes_on(file: &ProblemFile) -> bool {
 }
 
 /// The command that goes on from a result that is not converged, or shows why it cannot, where there is one.
-pub(super) fn next_command(optimum: &TrajectoryOptimum, arguments: &OptimizeArguments) -> Option<String> {
-    let problem = arguments.problem.display();
-    let folder = arguments.out.as_ref().map(|folder| folder.display());
+pub(super) fn next_command(
+    optimum: &TrajectoryOptimum,
+    (problem, out): (&Path, Option<&Path>),
+) -> Option<String> {
+    let (problem, folder) = (problem.display(), out.map(Path::display));
     let more = optimum.iterations.saturating_mul(2);
     match (&optimum.ending, folder) {
         (Termination::Budget { .. }, None) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::optimize::{failed, remove};
+use super::optimized_problem::{failed, remove};
 use super::outputs::write_json;
 use super::run_folder::Run;
 use isobar::io::{OptimizedCommand, ProblemEnsemble, ProblemFile, policy_tables, write_atomically};

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::messages::{remark, text_output};
-use super::optimize::{failed, problem};
 use super::optimize_report::{CostPart, OptimizeReport, Outcome, ParameterReport, TestReport};
+use super::optimized_problem::{failed, problem};
 use super::outputs::check_outputs;
 use super::recordings::{about, check_formats, command_line, have_plots, page, recorder, write_recordings};
 use super::run_folder::{Run, read_json};
