@@ -1,7 +1,7 @@
 //! The sources of a body's mass and inertia.
 
 use crate::scalar::Scalar;
-use crate::spatial::{MassProperties, MassPropertiesError};
+use crate::spatial::{MassProperties, MassPropertiesError, PSEUDO_INERTIA_NUMBERS};
 
 /// The source of a body's mass properties. It decides how they change with the mass and with the size of
 /// a geometry.
@@ -66,6 +66,26 @@ impl<T: Scalar> MassSource<T> {
                 unit.denser(*mass / unit.mass)
             }
         })
+    }
+}
+
+/// A body whose mass a parameter has deformed ([`Parameter::PseudoInertia`](crate::multibody::Parameter::PseudoInertia)).
+#[derive(Clone, Debug)]
+pub(crate) struct Deformed<T = f64> {
+    pub body: usize,
+    /// Its mass properties before.
+    pub before: MassProperties,
+    pub numbers: [T; PSEUDO_INERTIA_NUMBERS],
+}
+
+impl<T: Scalar> Deformed<T> {
+    pub fn mass(&self) -> MassProperties<T> {
+        MassProperties::lift(&self.before).deformed(&self.numbers)
+    }
+
+    /// The same with other numbers.
+    pub fn map<U>(&self, of: impl FnMut(T) -> U) -> Deformed<U> {
+        Deformed { body: self.body, before: self.before, numbers: self.numbers.map(of) }
     }
 }
 

@@ -8,6 +8,7 @@ use super::actuator::Actuator;
 use super::body::{Body, Motion};
 use super::joint_law::{CoordinateIndices, JointLaw, LawOrigin};
 use super::load_history::Load;
+use super::mass::Deformed;
 use super::model_builder::is_rigid_pair;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
@@ -43,6 +44,8 @@ pub struct Model<T = f64> {
     pub(crate) contact_varies: bool,
     /// What the length of every step is multiplied by (see [`Parameter::TimeStep`](crate::multibody::Parameter::TimeStep)).
     pub(crate) time_step_factor: T,
+    /// The bodies whose masses parameters have deformed.
+    pub(crate) deformed: Vec<Deformed<T>>,
     /// The pairs of bodies that were left out of contact, in increasing order.
     pub(super) apart: Vec<BodyPair>,
     pub(crate) pairs: Vec<GeometryPair>,
@@ -158,6 +161,7 @@ impl<T: Scalar> Model<T> {
             contact: m.contact.lift(),
             contact_varies: false,
             time_step_factor: T::from(m.time_step_factor),
+            deformed: m.deformed.iter().map(|deformed| deformed.map(T::from)).collect(),
             apart: m.apart.clone(),
             pairs: m.pairs.clone(),
             rigid_pairs: m.rigid_pairs.clone(),
@@ -186,6 +190,7 @@ impl<T: Scalar> Model<T> {
             contact: self.contact.real(),
             contact_varies: false,
             time_step_factor: self.time_step_factor.real(),
+            deformed: self.deformed.iter().map(|deformed| deformed.map(|x| x.real())).collect(),
             apart: self.apart.clone(),
             pairs: self.pairs.clone(),
             rigid_pairs: self.rigid_pairs.clone(),

@@ -115,6 +115,7 @@ impl ModelBuilder {
             contact,
             contact_varies: false,
             time_step_factor: 1.0,
+            deformed: Vec::new(),
             apart,
             pairs,
             rigid_pairs,

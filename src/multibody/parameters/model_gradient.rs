@@ -410,11 +410,11 @@ impl<'m> DifferentiatedModel<'m> {
             Parameter::CenterOfMass { body, axis } => mass(body).map_or(0.0, |by| by.center_of_mass[axis]),
             Parameter::PseudoInertia { body, index } => {
                 let (Some(by), Some(mass)) = (mass(body), self.model.body_mass(body)) else { return 0.0 };
-                let at = std::array::from_fn(|i| DualArray::<1> {
-                    re: 0.0,
-                    eps: [f64::from(u8::from(i == index))],
-                });
-                let deformed = MassProperties::lift(mass).deformed(&at);
+                let mut at = self.model.deformation(body).map(DualArray::<1>::from);
+                at[index].eps[0] = 1.0;
+                let known = self.model.deformed.iter().find(|deformed| deformed.body == body);
+                let before = known.map_or(*mass, |deformed| deformed.before);
+                let deformed = MassProperties::lift(&before).deformed(&at);
                 by.mass * deformed.mass.eps[0]
                     + by.center_of_mass.dot(&deformed.center_of_mass.map(|x| x.eps[0]))
                     + by.inertia.dot(&deformed.inertia.map(|x| x.eps[0]))

@@ -60,7 +60,7 @@ pub enum Parameter {
         /// The coordinate, 0 to 2.
         axis: usize,
     },
-    /// One of the numbers that the mass of a free body or a link is deformed by, all of them 0 in the model: 0 is the
+    /// One of the numbers that the mass of a free body or a link is deformed by, all of them 0 in a model that is built: 0 is the
     /// logarithm of a factor on the mass, 1 to 3 those of stretches, 4 to 6 are shears, 7 to 9 shifts of the centre of mass
     /// in m (see [`MassProperties::deformed`](crate::spatial::MassProperties::deformed)). Unlike masses, centres and inertias
     /// by themselves they may have any values. The mass of a free body is then given, and no longer follows its geometries.
@@ -349,6 +349,13 @@ impl Parameter {
             | Self::PseudoInertia { body, .. } => Some(body),
             _ => None,
         }
+    }
+
+    /// Whether both set the same: a body's pseudo-inertia is all of its mass.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let deforms = |parameter: &Self| matches!(parameter, Self::PseudoInertia { .. });
+        let is_of_one = self.mass_of_body().is_some() && self.mass_of_body() == other.mass_of_body();
+        self == other || is_of_one && deforms(self) != deforms(other)
     }
 
     /// All geometries that a parameter changes or moves, each by its body and its index there.

@@ -5,7 +5,7 @@ use super::parameter_error::ParameterError;
 use crate::contact::{ContactGeometry, MaterialParameter};
 use crate::multibody::tree::Joint;
 use crate::multibody::{Drive, MassSource, Model, Motion};
-use crate::spatial::{MassProperties, PSEUDO_INERTIA_NUMBERS};
+use crate::spatial::MassProperties;
 
 impl Parameter {
     /// The value that the parameter has in a model: 0 for directions of the initial state, 1 for
@@ -31,8 +31,8 @@ impl Parameter {
                 center.get(axis).copied().ok_or_else(missing)
             }
             Self::PseudoInertia { body, index } => {
-                let exists = model.body_mass(body).is_some() && index < PSEUDO_INERTIA_NUMBERS;
-                exists.then_some(0.0).ok_or_else(missing)
+                let numbers = model.body_mass(body).map(|_| model.deformation(body));
+                numbers.and_then(|numbers| numbers.get(index).copied()).ok_or_else(missing)
             }
             Self::Gravity { axis } => model.gravity.get(axis).copied().ok_or_else(missing),
             Self::JointDamping { joint } => {

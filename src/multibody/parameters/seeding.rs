@@ -10,6 +10,7 @@ use super::shape_mass::unit_mass_with_vertices;
 use crate::contact::ContactGeometry;
 use crate::field::FieldError;
 use crate::multibody::models::body::unit_parts;
+use crate::multibody::models::mass::Deformed;
 use crate::multibody::models::model::share_materials;
 use crate::multibody::tree::{ComputedTorque, Joint};
 use crate::multibody::{Body, BodyGeometry, Drive, MassSource, Model, Motion, State};
@@ -177,6 +178,8 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             Parameter::TreeDamping { tree } => change_law(&mut out, tree, |law| law.damping = value),
         }
     }
+    // Masses that are set are no longer deformed ones.
+    out.deformed.retain(|deformed| !remass[deformed.body]);
     for change in ShapeChange::all(values) {
         let (body, geometry) = change.geometry;
         let original = &model.bodies[body].geometries[geometry];
@@ -208,29 +211,39 @@ fn with_values<T: Scalar>(model: &Model, values: &[(Parameter, T)]) -> Result<Mo
             Motion::Fixed { .. } => {}
         }
     }
-    deform_masses(values, &mut out);
+    deform_masses(model, values, &mut out);
     Ok(out)
 }
 
-/// Deforms the masses of bodies, last of all: those that came from geometries are given then.
-fn deform_masses<T: Scalar>(values: &[(Parameter, T)], out: &mut Model<T>) {
-    // The last value for each number.
-    let mut all: Vec<(usize, [T; PSEUDO_INERTIA_NUMBERS])> = Vec::new();
+impl Model {
+    /// The numbers that the mass of a body is deformed by.
+    pub(super) fn deformation(&self, body: usize) -> [f64; PSEUDO_INERTIA_NUMBERS] {
+        let found = self.deformed.iter().find(|deformed| deformed.body == body);
+        found.map_or([0.0; PSEUDO_INERTIA_NUMBERS], |deformed| deformed.numbers)
+    }
+}
+
+/// Deforms the masses that bodies had in the model, last of all: those that came from geometries are given then.
+fn deform_masses<T: Scalar>(model: &Model, values: &[(Parameter, T)], out: &mut Model<T>) {
     for &(parameter, value) in values {
         let Parameter::PseudoInertia { body, index } = parameter else { continue };
-        let place = all.iter().position(|(known, _)| *known == body).unwrap_or_else(|| {
-            all.push((body, [T::from(0.0); PSEUDO_INERTIA_NUMBERS]));
-            all.len() - 1
+        let known = out.deformed.iter().position(|deformed| deformed.body == body);
+        let place = known.or_else(|| {
+            let (before, numbers) = (*model.body_mass(body)?, [T::from(0.0); PSEUDO_INERTIA_NUMBERS]);
+            out.deformed.push(Deformed { body, before, numbers });
+            Some(out.deformed.len() - 1)
         });
-        all[place].1[index] = value;
+        if let Some(place) = place {
+            out.deformed[place].numbers[index] = value;
+        }
     }
-    for (body, numbers) in all {
-        match &mut out.bodies[body].motion {
+    for deformed in out.deformed.clone() {
+        match &mut out.bodies[deformed.body].motion {
             Motion::Free { source, mass } => {
-                *mass = mass.deformed(&numbers);
+                *mass = deformed.mass();
                 *source = MassSource::Given(*mass);
             }
-            _ => set_link_mass(out, body, |mass| *mass = mass.deformed(&numbers)),
+            _ => set_link_mass(out, deformed.body, |mass| *mass = deformed.mass()),
         }
     }
 }

@@ -44,7 +44,7 @@ impl Target {
 
     /// Whether both set something.
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.model.iter().any(|parameter| other.model.contains(parameter))
+        self.model.iter().any(|own| other.model.iter().any(|parameter| own.overlaps(parameter)))
             || self.sensors.iter().any(|parameter| other.sensors.contains(parameter))
             || self.offsets.iter().any(|index| other.offsets.contains(index))
     }

@@ -50,7 +50,7 @@ impl Design {
                     let what = "turns of geometries, of fixed bodies, of joints, and of ball and free joints at the start";
                     return wrong(format!("{what} are no variables"));
                 }
-                if parameters.contains(parameter) {
+                if parameters.iter().any(|other| other.overlaps(parameter)) {
                     return wrong(format!(
                         "its parameter {} is that of another variable",
                         parameter.name(model)
