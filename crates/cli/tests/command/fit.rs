@@ -425,6 +425,17 @@ fn bad_fit_files_are_refused_one_by_one() {
             "name = \"indentations[1].offset\"",
             &["fit.toml:3: parameters", "no table 1; there are 1"],
         ),
+        (
+            "[[parameters]]",
+            "[[parameters]]\nname = \"bodies.ball.mass\"\ninitial = 0.1\n\
+             [[parameters]]\nname = \"bodies.ball.pseudo_inertia[3]\"\ninitial = 0\n[[parameters]]",
+            &["`bodies.ball.mass` and `bodies.ball.pseudo_inertia[3]`"],
+        ),
+        (
+            "materials.foam.friction",
+            "bodies.ball.pseudo_inertia[10]",
+            &["`pseudo_inertia[INDEX]` with INDEX 0 to 9"],
+        ),
         ("initial = 0.08", "initial = 0.08\nprior = { value = 0.4, sigma = 0 }", &["`prior.sigma` is 0"]),
         ("initial = 0.08", "initial = 0.08\nalso = [\"materials.foam.dissipation\"]", &["is listed twice"]),
         (
