@@ -108,6 +108,11 @@ pub fn read_text(path: &Path) -> Result<String> {
     text_of(read_bytes(path)?)
 }
 
+/// Whether the name of a file ends so, after a dot.
+pub(crate) fn ends_in(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,7 @@
 //! Kinks are looked at once more beside the point: a kink is a reason why differences do not agree at the
 //! point itself only.
 
-use super::comparison::{CheckSettings, Comparison, Verdict};
-use super::kinks::NARROW;
+use super::comparison::{CheckSettings, Comparison, NARROW, Verdict};
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
 use super::sides::Side;

@@ -4,6 +4,10 @@ use serde::Serialize;
 
 use super::sides::Side;
 
+/// What is added to the note of a claim that is wrong at the point and right around it.
+pub(super) const NARROW: &str =
+    "the derivative at the point is that of something narrower than the smallest step";
+
 /// Settings of the comparison of a derivative with differences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckSettings {

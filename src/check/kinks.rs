@@ -1,7 +1,7 @@
 //! Which differences count: those over steps along which the contacts stay the same; and what is
 //! said where there are none.
 
-use super::comparison::{CheckSettings, Comparison, Verdict};
+use super::comparison::{CheckSettings, Comparison, NARROW, Verdict};
 use super::contact_events::{Event, described};
 use super::samples::Sampled;
 use super::scene::{Quantities, SceneCheck};
@@ -234,10 +234,6 @@ fn says_more(c: &Comparison, more: &str) -> String {
         note => format!("{note}; {more}"),
     }
 }
-
-/// What is added to the note of a claim that is wrong at the point and right around it.
-pub(super) const NARROW: &str =
-    "the derivative at the point is that of something narrower than the smallest step";
 
 /// How far to both sides derivatives are looked at, in steps that the difference was taken at.
 const AROUND: [f64; 3] = [1.0, 10.0, 100.0];

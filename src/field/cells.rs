@@ -5,7 +5,7 @@ use std::array::from_fn;
 use nalgebra::Vector3;
 use wide::f64x4;
 
-use super::pressure_field::TetrahedronField;
+use super::tetrahedron::TetrahedronField;
 use crate::geometry::NO_NEIGHBOUR;
 use crate::spatial::RigidTransform;
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::document::ends_in;
 use super::document::field_path::FieldPath;
+use crate::input_file::ends_in;
 use crate::multibody::ModelError;
 use crate::optimize::data::DataError;
 

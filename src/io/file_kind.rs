@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::input_file;
+use crate::input_file::ends_in;
+use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::document::{Document, ends_in};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::reference::FileKind;
 use crate::shown::shown;

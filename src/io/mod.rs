@@ -30,10 +30,11 @@ pub use motion::trajectory::{BodyMotion, BristleMotion, ContactMotion, JointMoti
 pub use motion::writer::TrajectoryWriter;
 pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
-pub use problem::ensemble::ProblemEnsemble;
-pub use problem::file::{OptimizedCommand, ProblemFile, ScatteredStarts};
+pub use problem::file::{OptimizedCommand, ProblemFile};
+pub use problem::members::ProblemEnsemble;
 #[doc(hidden)]
 pub use problem::policy::policy_tables;
+pub use problem::schema::ScatteredStarts;
 pub use scene::file::{Scene, SolverKind};
 pub use scene::solver_tables::ErrorControl;
 pub use scene::summary::{LoadedBody, SceneSummary};

@@ -20,7 +20,7 @@ pub use crate::optimize::data_error::InvalidField;
 
 /// Where checkpoints are kept: a file, or memory.
 pub trait CheckpointStore: Send + Sync {
-    /// What was saved last; `None` where nothing was.
+    /// What was saved last; `None`, or nothing, where nothing was.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -138,7 +138,7 @@ pub(super) fn saved<S: DeserializeOwned>(
     [format, problem]: [&str; 2],
     method: Option<&str>,
 ) -> Result<Option<S>, Error> {
-    let Some(text) = store.load()? else { return Ok(None) };
+    let Some(text) = store.load()?.filter(|text| !text.is_empty()) else { return Ok(None) };
     let malformed = |source| DataError::CheckpointFormat { path: store.name(), source };
     let header: Header = serde_json::from_str(&text).map_err(malformed)?;
     let of_method = method.map(|method| ("method", header.method.unwrap_or_default(), method));

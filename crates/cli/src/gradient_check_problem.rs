@@ -13,8 +13,6 @@ use isobar::check::{
 };
 use isobar::io::{OptimizedControl, ProblemFile};
 use isobar::optimize::ensemble::Risk;
-use isobar::optimize::objective::Objective;
-use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::OptimizedProblem;
 use isobar::parallel::in_parallel;
 
@@ -50,7 +48,7 @@ pub(super) fn check_problem(
             continue;
         }
         let mut names = term_names(&file.cost_names, &when);
-        let gradients = gradients_of_terms(&file, &x).map_err(failed)?;
+        let gradients = file.gradients_by_term(&x).map_err(failed)?;
         if gradients.len() > names.len() {
             names.push(format!("cost of time {when}"));
         }
@@ -87,37 +85,6 @@ fn term_names(names: &[String], when: &str) -> Vec<String> {
         [_] => vec![format!("cost {when}")],
         names => names.iter().map(|name| format!("cost of `{name}` {when}")).collect(),
     }
-}
-
-/// The gradient of each term, by a sweep backward, of an ensemble its mean over the members; and that of time where it
-/// costs.
-pub(super) fn gradients_of_terms(
-    file: &ProblemFile,
-    x: &[f64],
-) -> Result<Vec<Vec<f64>>, isobar::argmin::core::Error> {
-    let Some(ensemble) = &file.ensemble else {
-        let problem = file.problem()?;
-        let one = |term: &Objective| Ok(problem.for_residuals(term).cost_and_gradient_at(x)?.1);
-        return in_parallel(&file.objective.separate_terms(), one).into_iter().collect();
-    };
-    let (problem, members) = (ensemble.problem(), &ensemble.training);
-    let terms: Vec<Vec<Objective>> = members.iter().map(|member| member.residuals.separate_terms()).collect();
-    let one = |term: usize| {
-        let mut mean = vec![0.0; x.len()];
-        for (member, terms) in terms.iter().enumerate() {
-            let (_, gradient) = problem.member_gradient_of(&terms[term], x, member)?;
-            mean.iter_mut().zip(gradient).for_each(|(sum, by)| *sum += by / members.len() as f64);
-        }
-        Ok(mean)
-    };
-    let mut gradients = in_parallel(0..file.cost_names.len(), one)
-        .into_iter()
-        .collect::<Result<Vec<_>, isobar::argmin::core::Error>>()?;
-    let [_, by_end] = problem.cost_of_time(x);
-    if by_end != 0.0 {
-        gradients.push((0..x.len()).map(|i| if i + 1 == x.len() { by_end } else { 0.0 }).collect());
-    }
-    Ok(gradients)
 }
 
 /// The gradient of the whole cost in the ways that optimizers make it; of commands alone also by the Jacobian of the

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::loaded::of_kind;
 use super::messages::text_output;
-use super::optimize_ending::{advice, goes_on, next_command, unreached};
+use super::optimize_ending::{advice, next_command};
 use super::optimize_report::{
     ConstraintPart, CostPart, OptimizeReport, Outcome, ParameterReport, StartReport, TestReport,
     print_report, result_files, write_results,
@@ -27,7 +27,6 @@ use isobar::optimize::data::DataError;
 use isobar::optimize::ensemble::success_rate;
 use isobar::optimize::multi_start::lowest;
 use isobar::optimize::objective::When;
-use isobar::optimize::survey::lowest_far_away;
 use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::{ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryOptimum};
 use isobar::parallel::in_parallel;
@@ -230,7 +229,6 @@ fn optimize(
     let bars = several();
     let first = problem.evaluations();
     let one = |(k, start): (usize, &Vec<f64>)| {
-        let progress = || Some(among_bars(file.settings.max_iterations, &bars));
         let checkpoints = match &arguments.out {
             None => None,
             Some(folder) => {
@@ -250,27 +248,8 @@ fn optimize(
             (0, Some(_)) => first,
             _ => Default::default(),
         };
-        let (mut optimum, rounds) = file.optimize(start, before, checkpoints.clone(), progress())?;
-        if let Termination::Infeasible { constraint, .. } = optimum.ending {
-            let name = format!("`{}` is", file.constraint_names[constraint]);
-            optimum.termination = optimum.termination.replace(&format!("constraint {constraint} is"), &name);
-        }
-        let variables = problem.shared_variables();
-        let is_asked = optimum.converged && !interruption::is_requested();
-        let start = variables.from_values(start);
-        let term = is_asked.then(|| unreached(file, problem, &start, &optimum.variables)).flatten();
-        let Some(term) = term else { return Ok((optimum, rounds)) };
-        match lowest_far_away(problem, &optimum.variables, optimum.cost) {
-            Some(lower) if goes_on(file) => {
-                arguments.out.iter().try_for_each(|folder| remove(&checkpoint_path(folder, k)))?;
-                file.optimize(&variables.values(&lower), optimum.evaluations, checkpoints, progress())
-            }
-            lower => {
-                optimum.ending = Termination::Unreached { term, has_lower: lower.is_some() };
-                (optimum.converged, optimum.termination) = (false, optimum.ending.to_string());
-                Ok((optimum, rounds))
-            }
-        }
+        let progress = among_bars(file.settings.max_iterations, &bars);
+        file.optimize(start, before, checkpoints, Some(progress))
     };
     let mut results = in_parallel(starts.iter().enumerate(), one);
     // A motion that keeps the constraints goes before one that does not.

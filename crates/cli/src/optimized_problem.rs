@@ -7,9 +7,7 @@ use std::path::Path;
 use super::Error;
 use isobar::io::{FileError, ProblemFile};
 use isobar::optimize::data::DataError;
-use isobar::optimize::objective::Objective;
 use isobar::optimize::trajectory::OptimizedProblem;
-use isobar::parallel::in_parallel;
 use isobar::rollout::SimulationError;
 
 /// The problem of a file, which was checked when it was loaded.
@@ -23,30 +21,7 @@ pub(super) fn parts(
     problem: &dyn OptimizedProblem,
     x: &[f64],
 ) -> Result<Vec<f64>, Error> {
-    let objectives: Vec<&Objective> = match &file.ensemble {
-        None => vec![&file.objective],
-        Some(ensemble) => ensemble.training.iter().map(|member| &member.residuals).collect(),
-    };
-    let one = |(member, objective): (usize, &&Objective)| {
-        let mut parts = Vec::new();
-        let found = problem.at_moments_of(member, x, &mut |moments| parts = objective.parts(moments));
-        found.map(|()| parts)
-    };
-    let mut mean = vec![0.0; file.cost_names.len()];
-    for parts in in_parallel(objectives.iter().enumerate(), one) {
-        let parts = parts.map_err(|error| failed(file, error))?;
-        mean.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / objectives.len() as f64);
-    }
-    if let Some(i) = mean.iter().position(|part| !part.is_finite()) {
-        let message = format!(
-            "the cost of `{}` is {}, not finite; its weight, its target or the motion is too large",
-            file.cost_names[i], mean[i]
-        );
-        return Err(Error::Optimization { path: file.path.display().to_string(), message });
-    }
-    let time = file.ensemble.as_ref().map(|ensemble| ensemble.problem().cost_of_time(x));
-    mean.extend(time.filter(|[_, by_end]| *by_end > 0.0).map(|[cost, _]| cost));
-    Ok(mean)
+    file.cost_by_term(problem, x).map_err(|error| failed(file, error))
 }
 
 /// Why an optimization, or what it needs, failed: bad input, a simulation, or the optimization.

@@ -41,11 +41,6 @@ pub(super) fn beside(path: &Path, name: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(name)
 }
 
-/// Whether the name of a file ends so, after a dot.
-pub(super) fn ends_in(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
-}
-
 impl Document {
     /// The document of a TOML text, whose messages name a file.
     pub fn of_toml(path: &Path, text: String) -> Result<Self, FileError> {
@@ -66,7 +61,11 @@ impl Document {
             let text = text.map_err(|source| FileError::Read { path: path.to_owned(), source })?;
             return Self::of_text(path, text.to_owned());
         }
-        Self::parsed(path, read_text(path)?, if ends_in(path, "json") { json::parse } else { toml::parse })
+        Self::parsed(
+            path,
+            read_text(path)?,
+            if input_file::ends_in(path, "json") { json::parse } else { toml::parse },
+        )
     }
 
     fn parsed(

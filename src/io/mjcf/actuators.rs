@@ -1,8 +1,8 @@
 //! The actuators of joints.
 
-use super::bodies::Tree;
 use super::file::File;
 use super::layers::Layers;
+use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::JointActuator;

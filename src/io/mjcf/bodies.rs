@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::file::{File, Ignored};
+use super::file::File;
 use super::geoms::Geom;
 use super::inertia::mass;
 use super::joints::joint;
 use super::layers::Layers;
 use super::pose::pose;
+use super::tree::{Part, Tree};
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::LinkShapes;
@@ -20,40 +21,6 @@ pub(super) const WORLD: &str = "world";
 
 /// Elements of bodies that nothing moves by.
 const SEEN: [&str; 3] = ["site", "camera", "light"];
-
-/// What is read of the tree so far.
-#[derive(Debug, Default)]
-pub(super) struct Tree {
-    pub bodies: Vec<BodyDescription>,
-    pub joints: Vec<JointDescription>,
-    pub shapes: Vec<LinkShapes>,
-    /// Where each link is in the file's frame if nothing carries it.
-    pub root_poses: Vec<RigidTransform>,
-    /// Where joints start.
-    pub initial: Vec<(String, Vec<f64>)>,
-    /// Links that gravity does not act on.
-    pub weightless: Vec<String>,
-    pub parts: Vec<Part>,
-    /// Links that collide, and the bits of their geoms: their own, and those of others that they meet.
-    pub masks: Vec<(String, BTreeSet<[u32; 2]>)>,
-    pub ignored: Ignored,
-    /// The names of bodies.
-    links: HashSet<String>,
-    /// The names of joints, those of the file and those that are made here.
-    names: HashSet<String>,
-}
-
-/// A body and what it moves with.
-#[derive(Debug)]
-pub(super) struct Part {
-    pub link: String,
-    /// The first of the bodies that move as one with it.
-    pub moves_with: usize,
-    /// Its parent; none of a child of the world.
-    pub above: Option<usize>,
-    /// How many joints it has.
-    pub joints: usize,
-}
 
 /// What is in a body, with the frame and the class that it is in.
 struct Content<'a> {
@@ -134,15 +101,6 @@ fn geoms<'a>(file: &File<'a>, inside: &[Content<'a>]) -> Result<Vec<Geom<'a>>, F
 }
 
 impl Tree {
-    /// A name for a joint that has none.
-    pub fn joint_name(&mut self, wanted: &str) -> String {
-        let mut name = wanted.to_owned();
-        while !self.names.insert(name.clone()) {
-            name.push('_');
-        }
-        name
-    }
-
     /// Adds a link with its geoms.
     fn add(
         &mut self,

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::bodies::{Tree, WORLD};
+use super::bodies::WORLD;
 use super::file::File;
+use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::values::required;

@@ -79,7 +79,7 @@ impl<'a> Geom<'a> {
 
     /// Its element.
     pub fn element(&self) -> &'a Element {
-        self.layers.0[self.layers.0.len() - 1]
+        self.layers.element()
     }
 
     /// Whether it collides with anything; else it is only seen.
@@ -112,7 +112,7 @@ impl<'a> Geom<'a> {
             "ellipsoid" => Geometry::Ellipsoid { semi_axes: [a, b, c] },
             "plane" => Geometry::HalfSpace,
             "mesh" => {
-                let mesh = meshes::of_geom(file, self)?;
+                let mesh = meshes::of_geom(file, &self.layers)?;
                 x_bg = x_bg * mesh.x;
                 Geometry::Mesh { uri: mesh.uri, scale: Some(mesh.scale), convex: true }
             }

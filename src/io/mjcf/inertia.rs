@@ -102,7 +102,7 @@ fn of_geom(file: &File, geom: &Geom) -> Result<MassProperties, FileError> {
             (PI * a * a * (4.0 / 3.0 * a + 2.0 * b), [across, across, along])
         }
         _ => {
-            let own = meshes::mass_properties(file, geom)?;
+            let own = meshes::mass_properties(file, &geom.layers)?;
             return Ok(own.denser(mass.map_or(density, |mass| mass / own.mass)).seen_from(&geom.x_bg));
         }
     };

@@ -2,9 +2,9 @@
 
 use nalgebra::Vector3;
 
-use super::bodies::Tree;
 use super::file::File;
 use super::layers::Layers;
+use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::xml::Element;

@@ -15,6 +15,11 @@ const MAIN: &str = "main";
 pub(super) struct Layers<'a>(pub Vec<&'a Element>);
 
 impl<'a> Layers<'a> {
+    /// The element whose they are.
+    pub fn element(&self) -> &'a Element {
+        self.0[self.0.len() - 1]
+    }
+
     /// What an attribute is, and where it is said.
     pub fn find(&self, attribute: &str) -> Option<(&'a Element, &'a str)> {
         self.0.iter().rev().find_map(|element| Some((*element, element.attribute(attribute)?)))

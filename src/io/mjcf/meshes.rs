@@ -5,7 +5,7 @@ use std::path::Path;
 use nalgebra::{Matrix3, Vector3};
 
 use super::file::File;
-use super::geoms::Geom;
+use super::layers::Layers;
 use super::wrong;
 use crate::geometry::{MeshError, SurfaceMesh, VolumeMesh};
 use crate::io::file_error::FileError;
@@ -37,8 +37,8 @@ enum Inertia {
 ///
 /// # Errors
 /// When there is none, or it is not in a file.
-pub(super) fn of_geom(file: &File, geom: &Geom) -> Result<Mesh, FileError> {
-    let named = geom.layers.find("mesh").map(|(_, name)| name);
+pub(super) fn of_geom(file: &File, geom: &Layers) -> Result<Mesh, FileError> {
+    let named = geom.find("mesh").map(|(_, name)| name);
     let name = named.ok_or_else(|| wrong(geom.element(), "it has no attribute `mesh`; it needs one"))?;
     let Some(&asset) = file.meshes.get(name) else {
         let mut known: Vec<&str> = file.meshes.keys().map(String::as_str).collect();
@@ -91,7 +91,7 @@ pub(super) fn of_geom(file: &File, geom: &Geom) -> Result<Mesh, FileError> {
 ///
 /// # Errors
 /// When the file cannot be read, or it encloses no volume.
-pub(super) fn mass_properties(file: &File, geom: &Geom) -> Result<MassProperties, FileError> {
+pub(super) fn mass_properties(file: &File, geom: &Layers) -> Result<MassProperties, FileError> {
     let mesh = of_geom(file, geom)?;
     let wrong = |message: String| {
         let uri = &mesh.uri;

@@ -15,14 +15,15 @@ mod joints;
 mod layers;
 mod meshes;
 mod pose;
+mod tree;
 
 use std::path::Path;
 
 use super::file_error::FileError;
 use super::robot::{RobotBase, RobotOptions, RobotParts, invalid, xml};
 use crate::multibody::tree::{JointDescription, JointKind};
-use bodies::Tree;
 use file::File;
+use tree::Tree;
 
 /// The format's name.
 pub(super) const FORMAT: &str = "MJCF";

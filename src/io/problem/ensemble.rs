@@ -10,6 +10,7 @@ use crate::io::problem::draws::{Draws, Variation, drawn_scene, put_draws, variat
 use crate::io::problem::end_time::free_end;
 use crate::io::problem::ensemble_schema::EnsembleTable;
 use crate::io::problem::file::ProblemFile;
+use crate::io::problem::members::{Member, ProblemEnsemble};
 use crate::io::problem::optimized_numbers::{
     check_unvaried, design, design_variables, names, tuned_parameters,
 };
@@ -17,48 +18,12 @@ use crate::io::problem::schema::{CostTable, ProblemTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
 use crate::multibody::Model;
-use crate::optimize::ensemble::{
-    EnsembleMember, EnsembleProblem, EnsembleTask, KnotVariables, Risk, SharedVariables,
-};
+use crate::optimize::ensemble::{EnsembleMember, EnsembleTask, KnotVariables, Risk, SharedVariables};
 use crate::optimize::objective::{Deviation, Objective};
 use crate::optimize::trajectory::ControlRange;
 use crate::parallel::in_parallel;
-use crate::rollout::{ControlLaw, Controls};
+use crate::rollout::Controls;
 use crate::step::Integrator;
-
-/// A member of the ensemble of a problem file.
-type Member = EnsembleMember<ControlLaw, Objective>;
-
-/// The ensemble of a problem file: with controllers or `[[vary]]`, or both.
-#[derive(Debug)]
-pub struct ProblemEnsemble {
-    /// What is optimized, and what all members have in common.
-    pub task: EnsembleTask,
-    /// The members that are optimized for.
-    pub training: Vec<Member>,
-    /// Others that the result is tried on.
-    pub test: Vec<Member>,
-    /// For each member of the test what a success is: that no deviation from these targets is left.
-    pub success: Vec<Objective>,
-    /// Values of the variables to start from: values at knots, then parameters of controllers and of the model, then the end.
-    pub start: Vec<f64>,
-    /// For each variable of the design the names of all that take its value, as problem files have them.
-    pub design_names: Vec<Vec<String>>,
-    /// What the file says of members, which tells the ensemble from others of the same scene.
-    pub(in crate::io) definition: String,
-}
-
-impl ProblemEnsemble {
-    /// The problem of the members that are optimized for.
-    pub fn problem(&self) -> EnsembleProblem<'_, ControlLaw, Objective> {
-        EnsembleProblem::new(&self.task, &self.training)
-    }
-
-    /// Those that the result is tried on.
-    pub fn test_problem(&self) -> EnsembleProblem<'_, ControlLaw, Objective> {
-        EnsembleProblem::new(&self.task, &self.test)
-    }
-}
 
 /// Whether a problem is one of an ensemble.
 pub(in crate::io) fn is_ensemble(table: &ProblemTable, scene: &Scene) -> bool {

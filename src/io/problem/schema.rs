@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::io::problem::ensemble_schema::{EnsembleTable, NumberTable, VaryTable};
-use crate::io::problem::file::ScatteredStarts;
 use crate::io::scene::actuator_schema::{InterpolationTable, KnotsTable};
 use crate::io::scene::quantity_schema::{BodyPairTable, CoordinateTable, OrientationTable, SeenBodyTable};
 use crate::io::scene::quantity_tables::{ANGULAR_VELOCITY, Of, POSITION, VELOCITY};
@@ -321,6 +320,20 @@ pub(in crate::io) struct PathTable {
     pub times: Vec<f64>,
     /// The target at each.
     pub values: Vec<ComponentsTable>,
+}
+
+/// Several starts: the start of the file, and others normally distributed around it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ScatteredStarts {
+    /// The number of starts, including that of the file.
+    pub count: usize,
+    /// Standard deviation, in the scale of each variable; of its logarithm where that is the variable.
+    pub spread: f64,
+    /// Seed of the random numbers.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// Settings of the optimization.

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use crate::contact::{ContactModel, FrictionRegularization};
 use crate::input_file;
+use crate::input_file::ends_in;
+use crate::io::document::Document;
 use crate::io::document::field_path::FieldPath;
-use crate::io::document::{Document, ends_in};
 use crate::io::file_error::{FileError, Problem};
 use crate::io::scene::content::{Content, content};
 use crate::io::scene::controller_tables::SceneControllers;
