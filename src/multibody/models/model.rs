@@ -9,7 +9,6 @@ use super::body::{Body, Motion};
 use super::joint_law::{CoordinateIndices, JointLaw, LawOrigin};
 use super::load_history::Load;
 use super::mass::Deformed;
-use super::model_builder::is_rigid_pair;
 use super::pair::{BodyPair, GeometryPair};
 use super::state::State;
 use crate::contact::{ContactSettings, Deflection, Material};
@@ -348,4 +347,11 @@ impl<T: Scalar> Model<T> {
             }
         }
     }
+}
+
+/// Whether both geometries of a pair are rigid.
+pub(super) fn is_rigid_pair<T>(bodies: &[Body<T>], pair: &GeometryPair) -> bool {
+    pair.geometries()
+        .into_iter()
+        .all(|(body, geometry)| bodies[body].geometries[geometry].collider.geometry.is_rigid())
 }

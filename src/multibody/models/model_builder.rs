@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use super::actuator::{Actuator, check_computed_torque};
 use super::body::{Body, Motion};
 use super::load_history::{Load, check_loads};
-use super::model::{Model, ModelIdentity, NamedMaterial, share_materials};
+use super::model::{Model, ModelIdentity, NamedMaterial, is_rigid_pair, share_materials};
 use super::pair::{BodyPair, GeometryPair};
 use crate::contact::{ContactError, ContactSettings, Material, MaterialParameter, OwnLaw, check_pair};
 use crate::multibody::ModelError;
@@ -327,13 +327,6 @@ impl<T: Scalar> Model<T> {
     pub fn geometry_pairs(&self, bodies: BodyPair) -> Result<Vec<GeometryPair>, ModelError> {
         geometry_pairs(&self.bodies, bodies)
     }
-}
-
-/// Whether both geometries of a pair are rigid.
-pub(super) fn is_rigid_pair<T>(bodies: &[Body<T>], pair: &GeometryPair) -> bool {
-    pair.geometries()
-        .into_iter()
-        .all(|(body, geometry)| bodies[body].geometries[geometry].collider.geometry.is_rigid())
 }
 
 /// Whether two links move as one, or a single joint lies between them.

@@ -12,15 +12,15 @@
 
 use std::ops::Range;
 
-use super::energy_change::Unit;
+use super::energy_change::{Unit, find_changes};
 use super::patch_look::smallest_extent;
+use super::seen::Seen;
 use super::warning::{MotionWarning, WarningCause};
 use crate::contact::contact_energy;
 use crate::multibody::{
     BodyFrame, BodyPair, BroadPhase, Drive, Forces, GeometryPair, JointKinematics, Model, Motion, State,
     with_pair,
 };
-use crate::rollout::report::TakenStep;
 use crate::spatial::SpatialVelocity;
 
 /// A gain counts from this part of the most that the bodies had of kinetic energy, or of what contact may have stored.
@@ -46,23 +46,10 @@ struct Ledger {
     taken_by: Option<usize>,
 }
 
-/// A step as the watch sees it.
-pub(super) struct Seen<'a> {
-    pub model: &'a Model,
-    pub time: f64,
-    pub after: &'a State,
-    pub taken: &'a TakenStep<'a>,
-    /// At the start of the step.
-    pub before_frames: &'a [BodyFrame],
-    pub frames: &'a [BodyFrame],
-    /// After the step.
-    pub joints: &'a mut JointKinematics,
-}
-
 /// Follows the energy of a simulation.
 #[derive(Debug, Default)]
 pub(super) struct Energies {
-    pub(super) units: Vec<Unit>,
+    units: Vec<Unit>,
     /// For each body its unit; none of those that do not move.
     unit_of: Vec<Option<usize>>,
     /// One for each unit that stands for others.
@@ -71,13 +58,13 @@ pub(super) struct Energies {
     /// The units, those that touch each other in a row.
     order: Vec<usize>,
     /// The bodies in contact in the step, or near it where that is not known.
-    pub(super) contacts: Vec<BodyPair>,
+    contacts: Vec<BodyPair>,
     /// Where each body was when the energy of its group was lowest.
     low: Vec<BodyFrame>,
     /// Where each body would be after the step if nothing pushed it.
     ahead: Vec<BodyFrame>,
     /// Of actuators, loads and the user at the start of the step and after it.
-    pub(super) forces: [Forces; 2],
+    forces: [Forces; 2],
     broad_phase: BroadPhase,
 }
 
@@ -145,7 +132,7 @@ impl Energies {
             return;
         }
         self.find_groups(&seen);
-        self.find_changes(&mut seen);
+        find_changes(&mut self.units, &mut self.forces, &self.contacts, &mut seen);
         let Self { units, order, next, .. } = self;
         order.clear();
         order.extend(0..units.len());

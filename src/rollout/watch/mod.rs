@@ -7,15 +7,17 @@ mod passage;
 mod patch_look;
 mod rebound;
 mod rolling;
+mod seen;
 mod warning;
 
 pub use warning::{MotionWarning, WarningCause};
 
-use self::energy::{Energies, Seen};
+use self::energy::Energies;
 use self::passage::Passages;
 use self::patch_look::{PatchLook, smallest_extent};
 use self::rebound::Rebounds;
 use self::rolling::Rolling;
+use self::seen::Seen;
 use super::report::{StepReport, TakenStep};
 use crate::contact::{ContactPair, FeaturePair, PairMaterial, Rim, Workspace, find_features};
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};

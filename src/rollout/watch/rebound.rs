@@ -6,8 +6,8 @@
 
 use nalgebra::Vector3;
 
-use super::energy::Seen;
 use super::patch_look::{PatchLook, mobility};
+use super::seen::Seen;
 use super::smaller_size;
 use super::warning::{MotionWarning, WarningCause};
 use crate::contact::{ContactModel, ContactPair, DissipationModel, PairMaterial, Workspace};

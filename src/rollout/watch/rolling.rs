@@ -5,7 +5,7 @@
 
 use nalgebra::Vector3;
 
-use super::energy::Seen;
+use super::seen::Seen;
 use super::warning::{MotionWarning, WarningCause};
 use crate::multibody::{BodyFrame, BodyPair, Model, State};
 
