@@ -6,7 +6,7 @@ use super::Error;
 use super::fit_report::{FitReport, StartsReport, measured_quantities, one_sided, overall};
 use isobar::optimize::fit::Fit;
 use isobar::optimize::identification::MeasurementError;
-use isobar::optimize::uncertainty::Estimate;
+use isobar::optimize::uncertainty::{Estimate, Identifiability};
 
 /// Residuals this much larger than the standard deviations given are not noise alone.
 const LARGEST_RESIDUAL_RATIO: f64 = 2.0;
@@ -67,6 +67,13 @@ pub(super) fn print_fit(out: &mut dyn Write, report: &FitReport) -> Result<(), E
         if known { writeln!(out) } else { writeln!(out, " (the fit ended at {:.6e})", e.value) }?;
     }
     writeln!(out)?;
+    if estimates.iter().any(|e| matches!(e.identifiability, Identifiability::DependsOnSteps { .. })) {
+        writeln!(
+            out,
+            "what depends on the time step is no property of the body: `accuracy` in [solver] of the scene, such as 5e-4 (m) or \
+             smaller, or a shorter `time_step`, gives that\n"
+        )?;
+    }
     print_quadrature(out, estimates)?;
     print_list(out, "mass properties, about the centre of mass", &report.masses)?;
     print_profiles(out, report)?;

@@ -2,6 +2,7 @@
 //!
 //! Their texts lie in `init/`. A problem and a fit come with the files that they name.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub(super) struct InitArguments {
 }
 
 /// A file with its name and its text.
-type NamedText = (&'static str, &'static str);
+type NamedText = (&'static str, Cow<'static, str>);
 
 /// A ball that is thrown on a table: the scene to begin with, and what a fit begins with.
 const BALL: &str = include_str!("init/scene.toml");
@@ -38,20 +39,24 @@ struct Template {
     /// The file itself, under the name that it has unless another is asked for.
     file: NamedText,
     /// The files that it names, which are written beside it.
-    beside: &'static [NamedText],
+    beside: Vec<NamedText>,
 }
 
 impl Template {
     fn of(kind: FileKind) -> Self {
         match kind {
-            FileKind::Scene => Self { file: ("scene.toml", BALL), beside: &[] },
+            FileKind::Scene => Self { file: ("scene.toml", BALL.into()), beside: Vec::new() },
             FileKind::Problem => Self {
-                file: ("problem.toml", include_str!("init/problem.toml")),
-                beside: &[("pusher.toml", include_str!("init/pusher.toml"))],
+                file: ("problem.toml", include_str!("init/problem.toml").into()),
+                beside: vec![("pusher.toml", include_str!("init/pusher.toml").into())],
             },
             FileKind::Fit => Self {
-                file: ("fit.toml", include_str!("init/fit.toml")),
-                beside: &[("ball.toml", BALL), ("throw.csv", include_str!("init/throw.csv"))],
+                file: ("fit.toml", include_str!("init/fit.toml").into()),
+                beside: vec![
+                    // With the accuracy that is a comment in a scene.
+                    ("ball.toml", BALL.replacen("# accuracy", "accuracy", 1).into()),
+                    ("throw.csv", include_str!("init/throw.csv").into()),
+                ],
             },
         }
     }
@@ -69,15 +74,15 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Error> {
         }
         return Ok(io::stdout().lock().write_all(text.as_bytes())?);
     }
-    check_name(path, beside)?;
-    let neighbours = beside.iter().map(|(name, text)| (path.with_file_name(name), *text));
+    check_name(path, &beside)?;
+    let neighbours = beside.iter().map(|(name, text)| (path.with_file_name(name), &**text));
     let same = |(path, text): &(PathBuf, &str)| {
         // To read a pipe would wait for its writer.
         path.is_file() && fs::read(path).is_ok_and(|found| found == text.as_bytes())
     };
     let (there, mut files): (Vec<_>, Vec<_>) = neighbours.partition(same);
     // What names the others comes last: where it is, they are.
-    files.push((path.to_owned(), text));
+    files.push((path.to_owned(), &*text));
     if !arguments.force {
         // Links that lead nowhere exist too.
         if let Some((path, _)) = files.iter().find(|(path, _)| fs::symlink_metadata(path).is_ok()) {
