@@ -131,7 +131,8 @@ fn table(
 }
 
 fn run(file: &ProblemFile, method: Method, (time, force): (f64, f64)) -> Result<Record, Box<dyn Error>> {
-    let problem = file.problem()?;
+    // Without the time for which the file holds the last commands: what methods make of that is not compared.
+    let problem = file.problem_until(file.until - file.hold)?;
     let dimension = file.controls.len();
     let squeeze = file.controls.iter().position(|c| c.name == "squeeze").ok_or("no actuator `squeeze`")?;
     let mut start = file.start.clone();

@@ -39,7 +39,8 @@ fn settings(method: TrajectoryMethod, max_iterations: u64) -> TrajectorySettings
 /// Optimizes the grasp of one object, and draws it.
 fn optimize(object: &str, path: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let file = ProblemFile::load(path)?;
-    let problem = file.problem()?;
+    // Without the time for which the file holds the last commands, so that the least force shows.
+    let problem = file.problem_until(file.until - file.hold)?;
     let clock = Instant::now();
     let settings = settings(TrajectoryMethod::Ilqr, 40);
     let optimum = optimize_trajectory(&problem, &file.start, &settings, None, None)?;
@@ -107,7 +108,7 @@ struct Motion {
 impl Motion {
     /// The motion with these values of the commands at the knots.
     fn new(object: &str, file: &ProblemFile, values: &[f64]) -> Result<Self, Box<dyn Error>> {
-        let problem = file.problem()?;
+        let problem = file.problem_until(file.until - file.hold)?;
         let x = problem.variables(values)?;
         let (controls, trajectory) = (problem.controls(&x)?, problem.trajectory(&x)?);
         let model = &file.scene.model;

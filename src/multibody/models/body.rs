@@ -13,8 +13,9 @@ pub struct BodyGeometry<T = f64> {
     /// Geometry and material.
     pub collider: Collider<T>,
     /// Index of the material in [`Model::materials`](crate::multibody::Model::materials), which the collider then gets.
-    /// `None` for one of the collider's own: beside a geometry with an index its friction and its parameters of a law of
-    /// the user's own are those of the other.
+    /// `None` for the collider's own, which a model lists by the body's name and the geometry's number; or for none: a rigid
+    /// geometry of [`Material::NONE`](crate::contact::Material::NONE) has the friction and the parameters of an own law of
+    /// what it touches.
     pub material: Option<usize>,
     /// Mass properties of the geometry filled with unit density, in its own frame. `None` for
     /// half-spaces.

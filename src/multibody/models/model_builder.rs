@@ -29,7 +29,7 @@ pub struct ModelBuilder {
     /// The actuators that drive the joints and push free bodies, in the order of their commands among the control values.
     pub actuators: Vec<Actuator>,
     /// The materials that geometries name by their indices in this list. The collider of a geometry that
-    /// names a material gets that material, whatever it had before.
+    /// names a material gets that material, whatever it had before; the model lists those of other colliders after them.
     pub materials: Vec<NamedMaterial>,
     /// The acceleration of gravity in W, m/s².
     pub gravity: Vector3<f64>,
@@ -72,7 +72,8 @@ impl ModelBuilder {
     /// settings, of an actuator or of a load that is out of its range; a load or an actuator on a body that is not free; two loads of one kind with the same name; a pair to be left out of contact that names
     /// a body that does not exist; and an actuator on coordinates that the mechanism does not have.
     pub fn build(self) -> Result<Model, ModelError> {
-        let Self { mechanism, mut bodies, actuators, materials, gravity, loads, contact, mut apart } = self;
+        let Self { mechanism, mut bodies, actuators, mut materials, gravity, loads, contact, mut apart } =
+            self;
         for value in &gravity {
             check_value("a component of gravity", *value, value.is_finite(), "finite")?;
         }
@@ -81,6 +82,7 @@ impl ModelBuilder {
             check_material(&named.material, contact.law, || format!("material `{}`", named.name))?;
         }
         check_geometries(&bodies, materials.len(), contact.law)?;
+        list_own_materials(&mut bodies, &mut materials);
         share_materials(&mut bodies, &materials);
         check_bodies(&bodies, &mechanism)?;
         let is_free = |body: usize| bodies.get(body).is_some_and(Body::is_free);
@@ -203,6 +205,19 @@ fn check_geometries(bodies: &[Body], materials: usize, law: Option<OwnLaw>) -> R
         }
     }
     Ok(())
+}
+
+/// Puts the materials that colliders have of their own into the list, so that every geometry with a material names it.
+fn list_own_materials(bodies: &mut [Body], materials: &mut Vec<NamedMaterial>) {
+    for body in bodies {
+        for (i, geometry) in body.geometries.iter_mut().enumerate() {
+            let material = geometry.collider.material;
+            if geometry.material.is_none() && material != Material::NONE {
+                geometry.material = Some(materials.len());
+                materials.push(NamedMaterial { name: format!("{} {i}", body.name), material });
+            }
+        }
+    }
 }
 
 /// Checks the names, the masses and the links of bodies, and the moduli of their geometries.

@@ -87,7 +87,7 @@ fn good_files_have_a_line_each() {
         .expect("runs");
     let expected = "\
 examples/grasp_lift/gripper.toml: scene, 5 bodies (1 free, 3 on joints), 6 pairs can touch, solver lagged, time step 0.002 s
-examples/grasp_lift/problem.toml: problem, scene examples/grasp_lift/gripper.toml, until 1.2 s, 50 unknowns, costs: effort, path of the palm, path of the ball
+examples/grasp_lift/problem.toml: problem, scene examples/grasp_lift/gripper.toml, until 1.5 s, 50 unknowns, costs: effort, path of the palm, path of the ball
 examples/fit_ball/fit.toml: fit, scene examples/fit_ball/scene.toml, parameters: materials.foam.hydroelastic_modulus, materials.foam.dissipation, materials.foam.friction; 4 recordings; 1 indentation test
 examples/pancake/arm.urdf: robot arm, 9 links, 8 joints that move
 ";
