@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use isobar::interruption;
-use isobar::io::{FitFile, OptimizedCommand, ProblemFile};
+use isobar::io::{FitFile, OptimizedCommand, ProblemFile, best_optimum};
 use isobar::optimize::fit::fit_from_starts;
-use isobar::optimize::multi_start::lowest;
 use isobar::optimize::profile::judge_one_sided;
-use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::TrajectoryOptimum;
 use isobar::optimize::uncertainty::{Estimate, Identifiability};
 use isobar::rollout::SimulationError;
@@ -84,13 +82,7 @@ pub fn optimize(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
         };
         let one = |start: &Vec<f64>| file.optimize(start, Default::default(), None, None);
         let mut results: Vec<_> = starts.par_iter().map(one).collect();
-        // A motion that keeps the constraints goes before one that does not.
-        let costs = |wanted: fn(&TrajectoryOptimum) -> bool| {
-            let of = |(optimum, _): &(TrajectoryOptimum, _)| wanted(optimum).then_some(optimum.cost);
-            lowest(results.iter().map(|result| result.as_ref().ok().and_then(of)))
-        };
-        let keeps = |optimum: &TrajectoryOptimum| !matches!(optimum.ending, Termination::Infeasible { .. });
-        let best = costs(keeps).or_else(|| costs(|_| true)).unwrap_or(0);
+        let best = best_optimum(&results).unwrap_or(0);
         let (optimum, _) = results.swap_remove(best).map_err(failed)?;
         let commands = file.commands(&optimum.values);
         Ok((json(&Optimized { optimum, commands })?, file.scene.warnings.clone()))

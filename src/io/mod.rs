@@ -32,6 +32,7 @@ pub use problem::checkpoint::CheckpointFile;
 pub use problem::controls::OptimizedControl;
 pub use problem::file::{OptimizedCommand, ProblemFile};
 pub use problem::members::ProblemEnsemble;
+pub use problem::optimize::best_optimum;
 #[doc(hidden)]
 pub use problem::policy::policy_tables;
 pub use problem::schema::ScatteredStarts;

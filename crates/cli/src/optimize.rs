@@ -20,14 +20,12 @@ use super::{Error, print_motion_warnings};
 use isobar::input_file::is_standard_input;
 use isobar::interruption;
 use isobar::io::reference::FileKind;
-use isobar::io::{CheckpointFile, ProblemEnsemble, ProblemFile};
+use isobar::io::{CheckpointFile, ProblemEnsemble, ProblemFile, best_optimum};
 use isobar::optimize::checkpoint::ProblemCheckpoints;
 use isobar::optimize::constraints::Constraint;
 use isobar::optimize::data::DataError;
 use isobar::optimize::ensemble::success_rate;
-use isobar::optimize::multi_start::lowest;
 use isobar::optimize::objective::When;
-use isobar::optimize::termination::Termination;
 use isobar::optimize::trajectory::{ConstraintRound, ConstraintState, OptimizedProblem, TrajectoryOptimum};
 use isobar::parallel::in_parallel;
 
@@ -252,19 +250,10 @@ fn optimize(
         file.optimize(start, before, checkpoints, Some(progress))
     };
     let mut results = in_parallel(starts.iter().enumerate(), one);
-    // A motion that keeps the constraints goes before one that does not.
-    let costs = |wanted: fn(&TrajectoryOptimum) -> bool| {
-        let cost = move |result: &Result<Found, _>| {
-            result.as_ref().ok().filter(|(optimum, _)| wanted(optimum)).map(|(optimum, _)| optimum.cost)
-        };
-        results.iter().map(cost).collect::<Vec<_>>()
-    };
-    let is_feasible = |optimum: &TrajectoryOptimum| !matches!(optimum.ending, Termination::Infeasible { .. });
-    let best = lowest(costs(is_feasible)).or_else(|| lowest(costs(|_| true)));
     // A checkpoint of something else is a mistake of the call, not of a start.
     let other = |error: &isobar::argmin::core::Error| error.is::<DataError>();
     let fatal = results.iter().position(|result| result.as_ref().err().is_some_and(other));
-    let (Some(best), None) = (best, fatal) else {
+    let (Some(best), None) = (best_optimum(&results), fatal) else {
         let first = results.swap_remove(fatal.unwrap_or(0));
         return Err(match first {
             Err(error) => failed(file, error),

@@ -13,7 +13,7 @@ pub(in crate::io) mod file;
 mod load;
 pub(in crate::io) mod members;
 pub(in crate::io) mod memory;
-mod optimize;
+pub(in crate::io) mod optimize;
 pub(in crate::io) mod optimized_numbers;
 pub(in crate::io) mod policy;
 pub(in crate::io) mod schema;

@@ -6,6 +6,7 @@ use crate::interruption;
 use crate::io::problem::file::ProblemFile;
 use crate::io::problem::unreached::unreached;
 use crate::optimize::checkpoint::ProblemCheckpoints;
+use crate::optimize::multi_start::lowest;
 use crate::optimize::progress::ProgressObserver;
 use crate::optimize::survey::lowest_far_away;
 use crate::optimize::termination::Termination;
@@ -16,6 +17,15 @@ use crate::optimize::trajectory::{
 
 /// What was found, and the rounds of its constraints.
 type Found = Result<(TrajectoryOptimum, Vec<ConstraintRound>), Error>;
+
+/// The best of what several starts came to: the lowest that keeps the constraints, or else the lowest; `None` where all failed.
+pub fn best_optimum(results: &[Found]) -> Option<usize> {
+    let costs = |wanted: fn(&TrajectoryOptimum) -> bool| {
+        let of = |(optimum, _): &(TrajectoryOptimum, _)| wanted(optimum).then_some(optimum.cost);
+        lowest(results.iter().map(|result| result.as_ref().ok().and_then(of)))
+    };
+    costs(|optimum| !matches!(optimum.ending, Termination::Infeasible { .. })).or_else(|| costs(|_| true))
+}
 
 impl ProblemFile {
     /// Optimizes the file's problem from a start, as its settings say: smoothed, if they ask for that, and under

@@ -277,6 +277,22 @@ fn the_materials_of_the_model_are_those_of_its_colliders() {
 }
 
 #[test]
+fn a_material_that_a_collider_has_of_its_own_is_one_of_the_model() {
+    let mut parts = parts();
+    // Its friction counts beside that of foam, as if it had been named.
+    let (own, mut named) = (Material::new(2e5, 0.3, 0.2), parts.clone());
+    parts.bodies[0].geometries[0].material = None;
+    parts.bodies[0].geometries[0].collider.material = own;
+    named.materials[1].material = own;
+    let model = parts.build().unwrap();
+    assert_eq!(force(&model), force(&named.build().unwrap()));
+    assert!(force(&model).x < -1e-3, "{}", force(&model));
+    let names = |model: &Model| model.materials().iter().map(|m| m.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&model), ["foam", "rubber", "ground 0"]);
+    assert_eq!(names(&model.into_builder().build().unwrap()), ["foam", "rubber", "ground 0"]);
+}
+
+#[test]
 fn a_changed_material_changes_the_motion() {
     let model = built();
     let mut changed = model.clone().into_builder();
