@@ -9,8 +9,8 @@ use crate::geometry::{boundary_faces, closest_point_on_triangle};
 const PLACES: usize = 200;
 /// A place is soft if a body there meets less than this part of what it meets at others.
 const SOFT: f64 = 1.0 / 3.0;
-/// Some softness is at every edge of a coarse mesh: so much of the surface has to be soft.
-const LEAST_PART: f64 = 0.1;
+/// Some softness is at every edge of a coarse mesh: so much of the surface has to be soft. It is a leg of a T, near its end.
+const LEAST_PART: f64 = 0.05;
 /// How deep a field is looked at, as a part of the thickness below a place.
 const DEPTH: f64 = 0.25;
 /// The golden ratio's and the plastic number's fractions, whose multiples are spread evenly.
@@ -130,25 +130,31 @@ mod tests {
         PressureField::new(mesh, extent).unwrap()
     }
 
-    /// An L of two legs of the same thickness, m: its outline, extruded along y.
-    fn angle(length: f64, thickness: f64) -> SurfaceMesh {
-        let outline = [
-            [0.0, 0.0],
-            [length, 0.0],
-            [length, thickness],
-            [thickness, thickness],
-            [thickness, length],
-            [0.0, length],
-        ];
-        let vertices = [0.0, thickness].map(|y| outline.map(|[x, z]| Vector3::new(x, y, z))).concat();
-        let lid = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]];
-        let mut triangles: Vec<[u32; 3]> = lid.to_vec();
-        triangles.extend(lid.map(|[a, b, c]| [a + 6, c + 6, b + 6]));
-        for k in 0..6 {
-            let next = (k + 1) % 6;
-            triangles.extend([[k, k + 6, next], [next, k + 6, next + 6]]);
+    /// An outline in x and z, in triangles, extruded along y, m.
+    fn extruded(outline: &[[f64; 2]], lid: &[[u32; 3]], depth: f64) -> SurfaceMesh {
+        let n = outline.len() as u32;
+        let side = |y: f64| outline.iter().map(move |&[x, z]| Vector3::new(x, y, z));
+        let vertices = side(0.0).chain(side(depth)).collect();
+        let mut triangles = lid.to_vec();
+        triangles.extend(lid.iter().map(|[a, b, c]| [a + n, c + n, b + n]));
+        for k in 0..n {
+            let next = (k + 1) % n;
+            triangles.extend([[k, k + n, next], [next, k + n, next + n]]);
         }
         SurfaceMesh { vertices, triangles }
+    }
+
+    /// An L of two legs of the same thickness, m.
+    fn angle(l: f64, t: f64) -> SurfaceMesh {
+        let outline = [[0.0, 0.0], [l, 0.0], [l, t], [t, t], [t, l], [0.0, l]];
+        extruded(&outline, &[[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]], t)
+    }
+
+    /// A T of 10 mm walls: a bar of 60 mm and a leg of 50 mm, 15 mm deep.
+    fn tee() -> SurfaceMesh {
+        let outline = [[0, 0], [60, 0], [60, 10], [35, 10], [35, 60], [25, 60], [25, 10], [0, 10]];
+        let lid = [[7, 0, 1], [1, 2, 3], [3, 4, 5], [3, 5, 6], [1, 3, 6], [1, 6, 7]];
+        extruded(&outline.map(|point| point.map(|x| 1e-3 * f64::from(x))), &lid, 0.015)
     }
 
     #[test]
@@ -157,6 +163,8 @@ mod tests {
         assert!(soft.part > 0.1 && soft.factor > 3.0, "{soft:?}");
         let from_corner = soft.softest.x.max(soft.softest.z);
         assert!(from_corner > 0.08, "{soft:?}");
+        let soft = soft_part(&filled(&tee())).expect("a soft leg");
+        assert!(soft.factor > 3.0 && soft.softest.z > 0.05, "{soft:?}");
     }
 
     #[test]

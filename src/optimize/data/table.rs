@@ -39,7 +39,7 @@ impl Table {
             return Err(DataError::DuplicateColumn { path: path.into(), column: shown(column).into_owned() });
         }
         let used: Vec<bool> = header.iter().map(|c| wanted.contains(&c.as_str())).collect();
-        let mut rows = Vec::new();
+        let (mut rows, mut mark) = (Vec::new(), None);
         for record in reader.records() {
             let record = record.map_err(malformed)?;
             let line = line_of(&text, record.position());
@@ -49,9 +49,11 @@ impl Table {
             }
             let mut row = Vec::with_capacity(header.len());
             for (((field, column), used), unit) in record.iter().zip(&in_file).zip(&used).zip(&units) {
+                let own = decimal_mark(field).filter(|_| *used);
+                let is_other = own.is_some_and(|own| *mark.get_or_insert(own) != own);
                 let value = match *used {
                     true if gaps && field.is_empty() => Some(f64::NAN),
-                    true => number(field, separator).map(|v| v * unit).filter(|v| v.is_finite()),
+                    true => number(field, separator).map(|v| v * unit).filter(|v| v.is_finite() && !is_other),
                     false => Some(0.0),
                 };
                 row.push(value.ok_or_else(|| DataError::Field {
@@ -59,7 +61,12 @@ impl Table {
                     line,
                     column: shown(column).into_owned(),
                     found: format!("`{}`", shown(field)),
-                    allowed: "a finite number",
+                    allowed: match is_other {
+                        true => {
+                            "a number with the decimal mark of those before, and without marks of thousands"
+                        }
+                        false => "a finite number",
+                    },
                 })?);
             }
             rows.push((line, row));
@@ -148,6 +155,11 @@ fn number(field: &str, separator: u8) -> Option<f64> {
         }
         _ => field.parse().ok(),
     }
+}
+
+/// The mark that a number has before its decimals, or what may be one.
+fn decimal_mark(field: &str) -> Option<char> {
+    field.chars().find(|c| ['.', ','].contains(c))
 }
 
 /// Gives columns the names that are asked for, and returns the unit of each. A column that has such a name already gives it

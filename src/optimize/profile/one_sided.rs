@@ -18,6 +18,9 @@ use crate::optimize::uncertainty::Identifiability;
 const DECADES: i32 = 4;
 /// Halvings of the one that the limit lies in, which leave 8 % of it.
 const HALVINGS: usize = 5;
+/// Of a limit near a bound so many at most, until this part of its distance from there is left.
+const MOST_HALVINGS: usize = 25;
+const LEFT: f64 = 0.1;
 /// Most iterations of the others at a point, which start nearby, and the tolerance of the cost there: the limit is no finer.
 const MOST_ITERATIONS: u64 = 2;
 const TOLERANCE: f64 = 1e-3;
@@ -139,7 +142,13 @@ fn limit(
             return Ok(None);
         }
     }
-    for _ in 0..HALVINGS {
+    let is_left = |inside: f64, outside: f64| {
+        is_at_bound && (outside - inside).abs() > LEFT * (outside - estimate.value).abs()
+    };
+    for halving in 0..MOST_HALVINGS {
+        if halving >= HALVINGS && !is_left(inside, outside) {
+            break;
+        }
         let middle = (inside * outside).sqrt();
         let found = at(middle, &start)?;
         if is_beyond(found.1, least, 1.0) {
