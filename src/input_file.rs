@@ -84,10 +84,16 @@ pub(crate) fn standard_input() -> Result<&'static str> {
     text.map_err(|error| Error::new(error.kind(), error.to_string()))
 }
 
+/// All bytes of an input; an error where memory has no room for them.
 pub(crate) fn bytes_of(mut input: impl Read) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    loop {
+        let more = bytes.len().max(1 << 16);
+        bytes.try_reserve(more).map_err(|_| ErrorKind::OutOfMemory)?;
+        if input.by_ref().take(more as u64).read_to_end(&mut bytes)? < more {
+            return Ok(bytes);
+        }
+    }
 }
 
 fn text_of(bytes: Vec<u8>) -> Result<String> {

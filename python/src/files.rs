@@ -7,7 +7,6 @@ use isobar::io::{FitFile, OptimizedCommand, ProblemFile, best_optimum};
 use isobar::optimize::fit::fit_from_starts;
 use isobar::optimize::profile::judge_one_sided;
 use isobar::optimize::trajectory::TrajectoryOptimum;
-use isobar::optimize::uncertainty::{Estimate, Identifiability};
 use isobar::rollout::SimulationError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -45,8 +44,7 @@ pub fn fit(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
         let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), |_| None, |_| None)
             .map_err(|error| failed(&error))?;
         result.uncertainty.judge_misfit();
-        let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
-        if result.converged && !result.uncertainty.estimates.iter().any(is_misfit) {
+        if result.converged && !result.uncertainty.is_misfit() {
             let goes_on = || !interruption::is_requested();
             // Without limits the fit is none the worse.
             let judged = judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, &goes_on);

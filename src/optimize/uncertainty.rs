@@ -179,7 +179,7 @@ pub struct Uncertainty {
     pub correlation: Vec<Vec<f64>>,
 }
 
-/// Residuals that are so many standard deviations are no noise, and what they would determine is not known.
+/// Residuals that are so many standard deviations are no noise, and what they determine or bound is not known.
 const MISFIT: f64 = 20.0;
 
 impl Uncertainty {
@@ -193,11 +193,21 @@ impl Uncertainty {
     /// Takes back what was identified by residuals, given in standard deviations, that the model does not describe.
     pub fn judge_misfit(&mut self) {
         let ratio = self.residual_variance.map_or(0.0, f64::sqrt);
-        if ratio >= MISFIT {
-            let identified =
-                self.estimates.iter_mut().filter(|estimate| estimate.identifiability.is_identified());
-            identified.for_each(|estimate| estimate.identifiability = Identifiability::Misfit { ratio });
+        let is_judged = |estimate: &&mut Estimate| {
+            matches!(
+                estimate.identifiability,
+                Identifiability::Identified | Identifiability::TooUncertain { .. }
+            )
+        };
+        if self.is_misfit() {
+            let judged = self.estimates.iter_mut().filter(is_judged);
+            judged.for_each(|estimate| estimate.identifiability = Identifiability::Misfit { ratio });
         }
+    }
+
+    /// Whether residuals, given in standard deviations, are so large that the model does not describe them.
+    pub fn is_misfit(&self) -> bool {
+        self.residual_variance.map_or(0.0, f64::sqrt) >= MISFIT
     }
 
     /// Whether every parameter is determined.
@@ -312,11 +322,13 @@ pub fn uncertainty(
         // A quantity that cannot change its sign is known only to a part of itself.
         let p = &parameters[i];
         let one_sign = p.log || p.lower >= 0.0 || p.upper <= 0.0;
-        let relative = error / if one_sign { values[i].abs() } else { magnitude[i] };
+        let partner = (0..n)
+            .filter(|&j| j != i && correlation[i][j].abs() > STRONG_CORRELATION)
+            .max_by(|&a, &b| correlation[i][a].abs().total_cmp(&correlation[i][b].abs()));
+        // A start of 0 without bounds gives no magnitude, and then that of what others determine with it is its own.
+        let has_none = p.initial == 0.0 && !(p.upper - p.lower).is_finite() && partner.is_some();
+        let relative = error / if one_sign || has_none { values[i].abs() } else { magnitude[i] };
         if relative.is_nan() || relative > LARGEST_RELATIVE_STANDARD_ERROR {
-            let partner = (0..n)
-                .filter(|&j| j != i && correlation[i][j].abs() > STRONG_CORRELATION)
-                .max_by(|&a, &b| correlation[i][a].abs().total_cmp(&correlation[i][b].abs()));
             verdicts[i] = Identifiability::TooUncertain {
                 relative_standard_error: relative,
                 correlated_with: partner.map(|j| (names[j].to_string(), correlation[i][j])),

@@ -6,6 +6,11 @@ use crate::step::StepError;
 /// Steps that a simulation may have at most.
 pub(super) const MAXIMUM_STEPS: f64 = 1e9;
 
+/// What a step failed for, where that is known.
+fn of_bodies(bodies: &str) -> String {
+    if bodies.is_empty() { String::new() } else { format!(" for {bodies}") }
+}
+
 /// Why a simulation stopped, or why its controls or the parameters to differentiate with respect to
 /// cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -85,7 +90,7 @@ pub enum SimulationError {
         body: String,
     },
     /// A step failed.
-    #[error("the step from t = {time} s, number {step}, failed for {bodies}: {source}")]
+    #[error("the step from t = {time} s, number {step}, failed{}: {source}", of_bodies(bodies))]
     Step {
         /// Time at the start of the step, s.
         time: f64,

@@ -24,7 +24,6 @@ use isobar::optimize::ProblemError;
 use isobar::optimize::fit::{Fit, fit_from_starts};
 use isobar::optimize::identification::{Identification, MeasurementError, UntouchedIndentation};
 use isobar::optimize::profile::{Profile, judge_one_sided, profiles};
-use isobar::optimize::uncertainty::{Estimate, Identifiability};
 use isobar_report::write_page;
 
 /// A fit that ends with more than this part of the cost that it began with has gone nowhere.
@@ -144,9 +143,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
         .map_err(|error| fit_error(&arguments.fit, &error))?;
     result.uncertainty.judge_misfit();
-    let is_misfit = |e: &Estimate| matches!(e.identifiability, Identifiability::Misfit { .. });
-    let has_misfit = result.uncertainty.estimates.iter().any(is_misfit);
-    if result.converged && !has_misfit && !interruption::is_requested() {
+    if result.converged && !result.uncertainty.is_misfit() && !interruption::is_requested() {
         let goes_on = || !interruption::is_requested();
         // Without limits the fit is none the worse.
         judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, &goes_on)
@@ -194,7 +191,10 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
             report.fit.iterations
         )));
     }
-    if report.fit.converged && report.fit.cost_after > UNMOVED * report.fit.cost_before && has_misfit {
+    if report.fit.converged
+        && report.fit.cost_after > UNMOVED * report.fit.cost_before
+        && report.fit.uncertainty.is_misfit()
+    {
         let how = "the fit has not left its start, and the model does not describe the data there";
         return Err(failed(&format_args!("{how}: {}", report.fit.termination)));
     }

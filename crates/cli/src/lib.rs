@@ -174,7 +174,11 @@ fn ended(outcome: Result<(), Error>, code: u8) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::from(code),
         // Whoever read the output has seen enough.
-        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(code),
+        Err(Error::Output(source) | Error::Write { source, .. })
+            if source.kind() == std::io::ErrorKind::BrokenPipe =>
+        {
+            ExitCode::from(code)
+        }
         Err(error) => {
             // Bad files were told one by one.
             if !matches!(error, Error::BadFiles(_)) {

@@ -143,6 +143,8 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
 const AFTER_END: f64 = 0.5;
 /// and a term that costs so many times as much then is told.
 const MUCH_MORE: f64 = 10.0;
+/// Costs are nothing below this part of that at the start.
+const NOTHING: f64 = 1e-6;
 
 /// What to say of a motion that does not last: which term of the cost grows soon after the end, with the last commands held.
 fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
@@ -152,7 +154,7 @@ fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
     let later = parts(file, &problem, &report.optimum.variables).ok()?;
     let terms = file.objective.terms().iter().zip(report.costs.iter().zip(later));
     let mut grown = terms.filter(|(term, (part, later))| {
-        let before = part.end.max(report.optimum.cost);
+        let before = part.end.max(report.optimum.cost).max(NOTHING * report.cost_at_start);
         match term.when {
             When::End => *later > MUCH_MORE * before,
             // Per second.
@@ -281,6 +283,10 @@ fn start_report(result: &Result<Found, isobar::argmin::core::Error>) -> StartRep
 fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
     if arguments.out.is_some() && is_standard_input(&arguments.problem) {
         let what = "standard input: results are of a file that they name; write the problem into one, or leave out --out";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    if arguments.out.as_deref() == Some(Path::new("-")) {
+        let what = "--out -: results are files in a folder; --json prints them on standard output";
         return Err(Error::Usage(what.to_owned()));
     }
     let folder = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force);

@@ -13,6 +13,10 @@ use isobar::io::check_writable;
 pub(super) fn check_outputs(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Error> {
     let inputs: Vec<PathBuf> = inputs.iter().filter_map(|input| regular_file(input)).collect();
     for output in outputs {
+        if output == Path::new("-") {
+            let what = "--out -: results are files here; --json prints them on standard output";
+            return Err(Error::Usage(what.to_owned()));
+        }
         if regular_file(output).is_some_and(|file| inputs.contains(&file)) {
             return Err(Error::OverwritesInput { path: output.display().to_string() });
         }

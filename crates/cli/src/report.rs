@@ -62,6 +62,10 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Error> {
                 trajectory.display()
             )));
         }
+        (false, None) if !arguments.of.exists() => {
+            let what = format!("{}: there is no such file or folder", arguments.of.display());
+            return Err(Error::Usage(what));
+        }
         (false, None) => {
             let scene = arguments.of.display();
             return Err(Error::Usage(format!(
@@ -208,10 +212,11 @@ fn variables_of<'r>(folder: &Path, result: &'r OptimizeReport, number: u64) -> R
     let kept = || result.optimum.history.iter().filter(|iteration| !iteration.variables.is_empty());
     let found = kept().find(|iteration| iteration.iteration == number);
     found.map(|iteration| &iteration.variables[..]).ok_or_else(|| {
-        let numbers: Vec<String> = kept()
+        let mut numbers: Vec<String> = kept()
             .chain(result.optimum.history.last())
             .map(|iteration| iteration.iteration.to_string())
             .collect();
+        numbers.dedup();
         let folder = folder.display();
         Error::Usage(format!(
             "{folder}: has no commands of iteration {number}; it has those of {}",

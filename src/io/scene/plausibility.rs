@@ -6,7 +6,7 @@ use crate::io::file_error::Problem;
 use crate::io::scene::schema::{BodyTable, SceneTable, SolverKind};
 use crate::io::scene::shape_schema::ShapeTable;
 use crate::io::strict::Exactly;
-use crate::multibody::Body;
+use crate::multibody::{Body, Motion};
 
 /// Angles beyond this, a little more than a whole turn, are more likely degrees than radians.
 const LARGEST_ANGLE: f64 = 6.3;
@@ -16,6 +16,8 @@ const USUAL_SIZES: std::ops::RangeInclusive<f64> = 1e-3..=100.0;
 const LARGEST_RATIO: f64 = 100.0;
 /// Bodies that move are not so many times as long as others.
 const UNHEARD_OF: f64 = 300.0;
+/// Bodies that are lighter, in kg/m³, weigh less than a tenth of the air.
+const LIGHTEST: f64 = 0.1;
 /// Meshes from files that are longer, in m, and have no scale are more likely in millimetres.
 const LONGEST_MESH: f64 = 10.0;
 
@@ -70,7 +72,7 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
     let (Some(smallest), Some(largest)) = (extreme(|a, b| a < b), extreme(|a, b| a > b)) else {
         return Vec::new();
     };
-    let mut warnings = Vec::new();
+    let mut warnings = light_warnings(scene, bodies);
     // Robots' links have their sizes from their own files.
     for (&(i, size), t) in sizes.iter().filter_map(|entry| Some((entry, scene.bodies.get(entry.0)?))) {
         let other = [smallest, largest]
@@ -95,6 +97,25 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
         warnings.push(Problem::new(FieldPath::root().key("bodies").index(i), message));
     }
     warnings
+}
+
+/// What to say of free bodies that weigh nothing for their size.
+fn light_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<Problem> {
+    let light = |(i, body): (usize, &Body)| {
+        let Motion::Free { mass, .. } = &body.motion else { return None };
+        scene.bodies.get(i)?;
+        let volumes =
+            body.geometries.iter().map(|geometry| geometry.unit_mass.as_ref().map(|unit| unit.mass));
+        let volume = volumes.sum::<Option<f64>>()?;
+        let density = mass.mass / volume;
+        let message = format!(
+            "body `{}` has {density:.3e} kg/m³, less than air: lengths are in metres, masses in kilograms",
+            body.name
+        );
+        let field = FieldPath::root().key("bodies").index(i);
+        (volume > 0.0 && density < LIGHTEST).then(|| Problem::new(field, message))
+    };
+    bodies.iter().enumerate().filter_map(light).collect()
 }
 
 /// What a velocity-level solver leaves out of account.

@@ -18,7 +18,7 @@ const GEOMETRY_FIELDS: &str =
 /// The field of a geometry that has dots in it.
 const EXPONENT: &str = "pressure_law.power.exponent";
 
-const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate, `stiction_velocity` of one with friction, `spring.stiffness` and `spring.rest` of one with a \
+const JOINT_FIELDS: &str = "`damping`, `friction` and `shift` of a joint with one coordinate (one that follows another joint has none: the other's are those of both), `stiction_velocity` of one with friction, `spring.stiffness` and `spring.rest` of one with a \
                             spring, `computed_torque.stiffness` and `computed_torque.damping` of one led by \
                             computed torque, `lower`, `upper`, `stop_stiffness` and `stop_dissipation` of one with stops, and `frame.shift[AXIS]`";
 

@@ -268,6 +268,8 @@ mod tests {
             (1.0, offset.clone(), "identified"),
             (0.02, offset, "not identifiable: its standard error is"),
             (-1.0, bounded, "not identifiable: at its lower bound"),
+            // Far beyond it, so that the limit is next to the bound.
+            (1.0, FitParameter::new("b", 0.3).bounded(0.0, 0.5), "not identifiable: at its upper bound"),
         ] {
             let result = judged(&Slope { saturates: false, slope }, unknown);
             let text = result.uncertainty.estimates[0].identifiability.to_string();
