@@ -284,6 +284,9 @@ fn print_constraints(out: &mut dyn Write, report: &OptimizeReport) -> Result<(),
     Ok(())
 }
 
+/// Below this part of successes in the test something is advised.
+const ROBUST: f64 = 0.9;
+
 fn print_test(out: &mut dyn Write, test: &TestReport, width: usize) -> Result<(), Error> {
     let TestReport { members, start, end } = test;
     writeln!(out, "\ntest of {members} other members")?;
@@ -300,6 +303,13 @@ fn print_test(out: &mut dyn Write, test: &TestReport, width: usize) -> Result<()
             write!(out, "  {} could not be simulated", outcome.failed)?;
         }
         writeln!(out)?;
+    }
+    let is_robust = |found: &SuccessRate| found.successes as f64 >= ROBUST * found.trials as f64;
+    if end.success.as_ref().is_some_and(|found| !is_robust(found)) {
+        writeln!(
+            out,
+            "those that fail are unlike the members that were optimized for: more `members`, or `risk = \"worst\"`, in [ensemble]"
+        )?;
     }
     Ok(())
 }
