@@ -7,6 +7,7 @@
 //! | `pair/query` | which body's frame a query is answered in | | invariance, `tests/contact/random_states` |
 //! | `surface/polygon`, `clip`, `tetrahedron_pair`, `rigid_triangle` | the section of one element, clipped by another | Elandt §VI-B; Masterjohn §III-A | each other, on random elements |
 //! | `surface/search` | all polygons of two bodies | Elandt Algorithm 1 | trying all pairs of elements |
+//! | `surface/candidates` | which elements may share a polygon, kept from query to query | | a fresh search, on random motions |
 //! | `surface/surface_polygon` | the polygons in any scalar, and their faces | | `tests/contact/continuity` |
 //! | `surface/polygon_vjp`, `vertex_planes`, `shape_vjp` | reverse mode from points of the surface to its polygons, and from these to vertices, extents and thickness of both geometries | | dual numbers, `tests/motion/geometry_gradients` |
 //! | `features` | the signed distance of two rigid bodies, by the features that come nearest | Hotz §2, δ | differences |

@@ -125,7 +125,7 @@ fn for_each_overlap(
     mut visit: impl FnMut(usize, usize),
 ) {
     let side = |hierarchy| Side { hierarchy, modulus: 1.0 };
-    for_each_pair(side(o), side(f), x_fo, &mut TraversalStack::default(), |i, j| {
+    for_each_pair(side(o), side(f), x_fo, 0.0, &mut TraversalStack::default(), |i, j| {
         visit(i as usize, j as usize);
     });
 }

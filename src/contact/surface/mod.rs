@@ -1,6 +1,7 @@
 //! Finding the contact surface, the polygons on which two pressure fields are equal, and cutting it
 //! into faces.
 
+pub(in crate::contact) mod candidates;
 pub(in crate::contact) mod clip;
 pub(in crate::contact) mod contact_polygon;
 pub(in crate::contact) mod element_cache;

@@ -6,13 +6,14 @@ use nalgebra::{Matrix3, Vector3};
 use crate::contact::pair::collider::Collider;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
+use crate::contact::surface::candidates::Candidates;
 use crate::contact::surface::clip::{Clipper, ON_FACE, snapped};
 use crate::contact::surface::element_cache::Remembered;
 use crate::contact::surface::equilibrium::{Equilibrium, PARALLEL_FIELDS, SAME_BOUND, scaled};
 use crate::contact::surface::polygon::{Bound, FIRST_OF_F, Polygon};
 use crate::contact::surface::rigid_triangle::{SeenTriangle, triangle_in_field};
 use crate::contact::surface::tetrahedron_pair::{SeenTetrahedron, Sizes, two_tetrahedra};
-use crate::field::hierarchy::{PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair};
+use crate::field::hierarchy::{PlaneQuery, Side};
 use crate::field::{LinearFunction, PressureField};
 use crate::scalar::{Scalar, with_registers};
 use crate::spatial::RigidTransform;
@@ -20,7 +21,7 @@ use crate::spatial::RigidTransform;
 /// Reusable memory of searches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SearchMemory {
-    stack: TraversalStack,
+    pub(super) candidates: Candidates,
     tetrahedra: Remembered<SeenTetrahedron>,
     triangles: Remembered<SeenTriangle>,
     found: Vec<Elements>,
@@ -134,7 +135,7 @@ fn find(
     known: Option<&[Elements]>,
     visit: &mut dyn FnMut(&Polygon, &Equilibrium),
 ) {
-    let SearchMemory { stack, tetrahedra, triangles, found } = memory;
+    let SearchMemory { candidates, tetrahedra, triangles, found } = memory;
     found.clear();
     let x_fo = query.x_fo;
     let (e_o, e_f) = (query.o.modulus, query.f.modulus);
@@ -150,47 +151,38 @@ fn find(
         // Where a body lies in its own likeness pressures are the same everywhere, and all tetrahedra meet in the middle.
         Parts::TwoFields { o, f } if std::ptr::eq(o, f) && is_identity(&x_fo, o.hierarchy().radius()) => {}
         Parts::TwoFields { o, f } => {
-            let side_o = Side { hierarchy: o.hierarchy(), modulus: e_o };
-            let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let sides = [(o.hierarchy(), e_o), (f.hierarchy(), e_f)];
+            let candidates = match known {
+                Some(known) => known,
+                None => candidates.of_meshes(sides, [e_o, e_f], &x_fo),
+            };
             let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
             tetrahedra.clear();
             let mut clipper = Clipper::new();
-            let mut pair = inlined(
-                #[inline(always)]
-                |i: u32, j: u32| {
-                    let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
-                    if let Some(equilibrium) =
-                        two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon)
-                    {
-                        emit(&polygon, &equilibrium);
-                    }
-                },
-            );
-            match known {
-                None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
-                Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
+            for &[i, j] in candidates {
+                let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
+                if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon) {
+                    emit(&polygon, &equilibrium);
+                }
             }
         }
         Parts::SurfaceInField { o, f } => {
-            let side_o = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
-            let side_f = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            // Rigid triangles are there at all pressures.
+            let sides = [(o.hierarchy(), f64::INFINITY), (f.hierarchy(), e_f)];
+            let candidates = match known {
+                Some(known) => known,
+                None => candidates.of_meshes(sides, [0.0; 2], &x_fo),
+            };
             let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
             triangles.clear();
-            let mut pair = inlined(
-                #[inline(always)]
-                |i: u32, j: u32| {
-                    let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
-                    triangle_in_field(seen, f, j, reach, &mut polygon);
-                    if polygon.len > 0 {
-                        let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
-                        let normal = seen.plane.gradient;
-                        emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
-                    }
-                },
-            );
-            match known {
-                None => for_each_pair(side_o, side_f, &x_fo, stack, pair),
-                Some(known) => known.iter().for_each(|&[i, j]| pair(i, j)),
+            for &[i, j] in candidates {
+                let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
+                triangle_in_field(seen, f, j, reach, &mut polygon);
+                if polygon.len > 0 {
+                    let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                    let normal = seen.plane.gradient;
+                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
+                }
             }
         }
         Parts::SurfaceInHalfSpace { o } => {
@@ -198,88 +190,78 @@ fn find(
             let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
             // What there is of the half-space begins at the top of its skirt.
             let reaching = LinearFunction { offset: query.f.skirt, ..depth };
-            let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
-            // The elements' side of the query is O; the plane is seen from there.
-            let plane = seen_from(&x_fo, &reaching);
-            // Any positive number here asks for the triangles that reach below the plane.
-            let at_plane =
-                PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
-            let mut triangle = inlined(
-                #[inline(always)]
-                |i: u32| {
-                    let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
-                    let normal = seen.plane.gradient;
-                    if normal != Vector3::zeros() {
-                        polygon.triangle(&seen.corners);
-                        (polygon.o, polygon.f) = (i, 0);
-                        let inside = scaled(&reaching, 1.0 / thickness);
-                        let tolerance =
-                            ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
-                        polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
-                        let pressure = scaled(&depth, e_f / thickness);
-                        emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
-                    }
-                },
-            );
-            match known {
-                None => for_each_at_plane(side, &at_plane, stack, triangle),
-                Some(known) => known.iter().for_each(|&[i, _]| triangle(i)),
+            let candidates = match known {
+                Some(known) => known,
+                None => {
+                    // The elements' side of the query is O; the plane is seen from there.
+                    let plane = seen_from(&x_fo, &reaching);
+                    // Any positive number here asks for the triangles that reach below the plane.
+                    let plane =
+                        PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
+                    let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
+                    candidates.at_plane(side, &plane, query.f.skirt, x_fo, |i| [i, 0])
+                }
+            };
+            for &[i, _] in candidates {
+                let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                let normal = seen.plane.gradient;
+                if normal != Vector3::zeros() {
+                    polygon.triangle(&seen.corners);
+                    (polygon.o, polygon.f) = (i, 0);
+                    let inside = scaled(&reaching, 1.0 / thickness);
+                    let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
+                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
+                    let pressure = scaled(&depth, e_f / thickness);
+                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
+                }
             }
         }
         Parts::HalfSpaceInField { rigid, f } => {
             let normal = x_fo.rotation.column(2).into_owned();
             let offset = normal.dot(&x_fo.translation);
             let stiffness = if rigid { 0.0 } else { e_o / query.o.thickness };
-            let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
-            let at_plane = PlaneQuery { normal, offset, depth_per_pressure };
-            let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
+            let candidates = match known {
+                Some(known) => known,
+                None => {
+                    let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
+                    let plane = PlaneQuery { normal, offset, depth_per_pressure };
+                    let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
+                    candidates.at_plane(side, &plane, depth_per_pressure, x_fo.inverse(), |j| [0, j])
+                }
+            };
             // Where the half-space's skirt ends before F's does.
             let (of_o, of_f) = (query.o.skirt_pressure, query.f.skirt_pressure);
             let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
                 .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
             let reach = offset.abs() + f.hierarchy().radius();
-            let mut tetrahedron = inlined(
-                #[inline(always)]
-                |j: u32| {
-                    let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
-                    let plane = if rigid {
-                        // Height above the plane, growing into O's complement: from O into F, so
-                        // its negative points out of F.
-                        LinearFunction { gradient: -normal, offset }
-                    } else {
-                        let own =
-                            LinearFunction { gradient: -normal * stiffness, offset: offset * stiffness };
-                        LinearFunction {
-                            gradient: own.gradient - pressure.gradient,
-                            offset: own.offset - pressure.offset,
-                        }
-                    };
-                    let gradient_o = (!rigid).then(|| -normal * stiffness);
-                    section_of_field(f, j, &plane, &mut polygon);
-                    if let Some(top) = &top
-                        && polygon.len > 0
-                    {
-                        polygon.clip(top, 0, ON_FACE * reach, &normal, Bound::None);
+            for &[_, j] in candidates {
+                let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                let plane = if rigid {
+                    // Height above the plane, growing into O's complement: from O into F, so
+                    // its negative points out of F.
+                    LinearFunction { gradient: -normal, offset }
+                } else {
+                    let own = LinearFunction { gradient: -normal * stiffness, offset: offset * stiffness };
+                    LinearFunction {
+                        gradient: own.gradient - pressure.gradient,
+                        offset: own.offset - pressure.offset,
                     }
-                    let length = plane.gradient.norm();
-                    if length > PARALLEL_FIELDS * (stiffness + pressure.gradient.norm()) || rigid {
-                        let equilibrium =
-                            Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
-                        emit(&polygon, &equilibrium);
-                    }
-                },
-            );
-            match known {
-                None => for_each_at_plane(side, &at_plane, stack, tetrahedron),
-                Some(known) => known.iter().for_each(|&[_, j]| tetrahedron(j)),
+                };
+                let gradient_o = (!rigid).then(|| -normal * stiffness);
+                section_of_field(f, j, &plane, &mut polygon);
+                if let Some(top) = &top
+                    && polygon.len > 0
+                {
+                    polygon.clip(top, 0, ON_FACE * reach, &normal, Bound::None);
+                }
+                let length = plane.gradient.norm();
+                if length > PARALLEL_FIELDS * (stiffness + pressure.gradient.norm()) || rigid {
+                    let equilibrium = Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
+                    emit(&polygon, &equilibrium);
+                }
             }
         }
     }
-}
-
-/// A closure whose attributes count: they may stand before arguments alone.
-fn inlined<F>(closure: F) -> F {
-    closure
 }
 
 /// The section of F's tetrahedron `j` by the plane where `plane` vanishes.

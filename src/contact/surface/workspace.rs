@@ -12,6 +12,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// The memory for the pair of bodies with this number: what is found between them is kept, and need not be searched for
+    /// again as long as they move little.
+    pub(crate) fn of_pair(&mut self, pair: usize) -> &mut Self {
+        self.search.candidates.pair = pair;
+        self
+    }
+
     /// The elements of the polygons of the last query, for one at the same poses and moduli.
     pub(crate) fn found(&self) -> &[Elements] {
         self.search.found()

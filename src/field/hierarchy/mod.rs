@@ -15,6 +15,8 @@ mod query;
 pub use query::{PlaneQuery, Side, TraversalStack};
 pub(crate) use query::{for_each_at_plane, for_each_pair};
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use nalgebra::Vector3;
 
 /// Boxes in a group.
@@ -70,7 +72,14 @@ pub struct Hierarchy {
     span: f64,
     /// Largest distance of a vertex from the frame's origin, metres.
     radius: f64,
+    /// Half the width of the boxes of single elements, averaged over elements and axes, metres.
+    grain: f64,
+    /// See [`Self::number`].
+    number: u64,
 }
+
+/// How many hierarchies have been built.
+static BUILT: AtomicU64 = AtomicU64::new(0);
 
 /// A vertex, relative to the middle, with its extent.
 type Point = (Vector3<f64>, f64);
@@ -233,7 +242,14 @@ impl Hierarchy {
             }
         }
         groups.shrink_to_fit();
-        Self { groups, middle, half_widths, span, radius }
+        let lanes = groups.iter().flat_map(|g| g.child.iter().zip(&g.size));
+        let sizes = lanes.filter(|(child, _)| **child & ELEMENT != 0).map(|(_, size)| f64::from(*size));
+        // Half widths may be out of the range of single precision.
+        let grain =
+            Some(sizes.sum::<f64>() / (3 * count.max(1)) as f64).filter(|x| x.is_finite() && *x > 0.0);
+        let grain = grain.unwrap_or(0.0);
+        let number = BUILT.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { groups, middle, half_widths, span, radius, grain, number }
     }
 
     /// The same hierarchy with element `i` renamed `names[i]`.
@@ -260,6 +276,16 @@ impl Hierarchy {
     /// Largest distance of a vertex from the middle of the bounding box, metres.
     pub fn span(&self) -> f64 {
         self.span
+    }
+
+    /// Half the width of an element at one pressure, on average, metres.
+    pub fn grain(&self) -> f64 {
+        self.grain
+    }
+
+    /// A number of this hierarchy, not 0, that its copies share and no other hierarchy of the process has.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Bytes of memory held.

@@ -242,14 +242,15 @@ pub struct Side<'a> {
 }
 
 /// Calls `visit(o, f)` for every pair of elements of O and F that may overlap at a common
-/// pressure. `x_fo` is the pose of O in F.
+/// pressure, also after a motion of O by less than `margin` in F, metres. `x_fo` is the pose of O in F.
 ///
-/// The order of the calls depends on the input alone.
+/// Pairs come in the order of the hierarchies, whatever the pose, the moduli and the margin.
 #[inline(always)]
 pub(crate) fn for_each_pair(
     o: Side,
     f: Side,
     x_fo: &RigidTransform<f64>,
+    margin: f64,
     stack: &mut TraversalStack,
     mut visit: impl FnMut(u32, u32),
 ) {
@@ -259,7 +260,7 @@ pub(crate) fn for_each_pair(
     let rotation = &x_fo.rotation;
     let translation = rotation * o.hierarchy.middle + x_fo.translation - f.hierarchy.middle;
     let reach = o.hierarchy.span + f.hierarchy.span;
-    let margin = MARGIN * reach;
+    let margin = MARGIN * reach + margin;
     // Balls around the bodies, which tell more than boxes where they are round.
     if translation.norm() > reach + margin {
         return;
@@ -329,11 +330,13 @@ pub struct PlaneQuery {
 }
 
 /// Calls `visit` for every element that may cross the surface where its pressure equals that of
-/// a half-space (or the half-space's plane, if it is rigid).
+/// a half-space (or the half-space's plane, if it is rigid), also after motions across the plane by less than `margin`,
+/// metres: in the order of the hierarchy.
 #[inline(always)]
 pub(crate) fn for_each_at_plane(
     side: Side,
     plane: &PlaneQuery,
+    margin: f64,
     stack: &mut TraversalStack,
     mut visit: impl FnMut(u32),
 ) {
@@ -346,7 +349,7 @@ pub(crate) fn for_each_at_plane(
     let depth_per_pressure = (plane.depth_per_pressure * unit) as f32;
     let normal = [0, 1, 2].map(|k| plane.normal[k] as f32);
     let offset = (plane.offset - plane.normal.dot(&side.hierarchy.middle)) as f32;
-    let margin = (MARGIN * (span + f64::from(offset.abs()))) as f32;
+    let margin = (MARGIN * (span + f64::from(offset.abs())) + margin) as f32;
     let groups = &side.hierarchy.groups;
     let stack = &mut stack.0;
     stack.clear();

@@ -56,7 +56,7 @@ impl PairWorkspace {
             });
             &mut known[place].1
         });
-        (&mut threads[0], known)
+        (threads[0].of_pair(pair.number()), known)
     }
 
     /// The scratch of `count` threads, and where they write down what they find.
@@ -262,8 +262,9 @@ impl Model {
         let mut sum = BodyPairJacobian::zero();
         let scratch = &mut workspace.of_threads(1)[0];
         for pair in pairs {
-            let found =
-                with_pair(self, frames, pair, |query| contact_jacobian(query, &self.contact, scratch));
+            let found = with_pair(self, frames, pair, |query| {
+                contact_jacobian(query, &self.contact, scratch.of_pair(pair.number()))
+            });
             // The pairs of a model can touch: it has checked them.
             if let Ok(Some((patch, jacobian))) = found {
                 let of_bodies = ContactSensitivity::new(self, frames, pair, &patch.wrench_on_a, &jacobian);

@@ -104,6 +104,7 @@ pub(in crate::multibody) fn pair_cotangent(
     let by_wrench = SpatialForce::new(by_moment, by_linear);
     // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
+        let scratch = scratch.of_pair(pair.number());
         contact_vjp_over(query, &by_wrench, &model.contact, scratch, known, shapes.as_mut())
     });
     let Some(contact) = contact.ok().flatten() else {

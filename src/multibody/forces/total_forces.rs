@@ -75,7 +75,8 @@ impl<T: Scalar> Model<T> {
         wrenches.resize(candidates.len(), None);
         let frames = &frames[..];
         let wrench = |pair: usize, scratch: &mut Workspace, found: &mut FoundSurfaces| {
-            let wrench = pair_wrench(self, frames, &self.pairs[pair], scratch, None);
+            let pair = &self.pairs[pair];
+            let wrench = pair_wrench(self, frames, pair, scratch.of_pair(pair.number()), None);
             found.push(if wrench.is_some() { scratch.found() } else { &[] });
             wrench
         };

@@ -35,6 +35,14 @@ pub struct GeometryPair {
 }
 
 impl GeometryPair {
+    /// A number by which memory is kept for each pair: nearly always different ones for different pairs.
+    pub(crate) fn number(&self) -> usize {
+        let Self { bodies: BodyPair { a, b }, geometry_a, geometry_b } = *self;
+        [b, geometry_a, geometry_b]
+            .into_iter()
+            .fold(a, |number, next| number.wrapping_mul(2003).wrapping_add(next))
+    }
+
     /// Each geometry by its body and its index there, that of A first.
     pub(crate) fn geometries(&self) -> [(usize, usize); 2] {
         [(self.bodies.a, self.geometry_a), (self.bodies.b, self.geometry_b)]

@@ -158,6 +158,7 @@ impl Workspace {
             contacts.clear();
             let excess = with_pair(model, frames, pair, |query: &ContactPair| {
                 let none = |_: &Roles<f64>| Matrix6::zeros();
+                let scratch = scratch.of_pair(pair.number());
                 let patch = find_contacts(query, &settings, &Deflection::zero(), none, scratch, contacts);
                 let roles = Roles::new(query).ok()?;
                 let (middle, width) = smaller_middle(&roles)?;

@@ -105,6 +105,7 @@ impl Problem {
                 let inertia = PairInertia { model, state, moving, joints, factors: &joint_part.factors };
                 let lambda = |roles: &Roles<f64>| pair_inverse_inertia(&inertia, pair, roles, link_rows);
                 let deflection = state.deflection(index);
+                let scratch = scratch.of_pair(pair.number());
                 find_contacts(query, &settings, &deflection, lambda, scratch, contacts)
             });
             if let Some(found) = found {
