@@ -14,6 +14,7 @@
 //! | `force/traction`, `friction` | pressure, damping and friction at a point | Elandt eq. 2–7; Hunt–Crossley | differences |
 //! | `force/friction/tustin` | how friction falls from static to dynamic, for forces and impulses | Tustin's form of the Stribeck effect | differences |
 //! | `force/wrench` | the traction over the surface | Elandt eq. 8 | Drake, `tests/contact/drake_cases` |
+//! | `force/point_block` | the same at several points of a polygon side by side | | single points, to the last bit |
 //! | `force/polygon_traction` | the traction on each polygon, for pictures | Elandt eq. 2–7 | `force/wrench` |
 //! | `force/known_answer` | what is known of a pair with its derivatives, kept for the next chunk of directions | | `surface_reading` |
 //! | `force/surface_reading` | what sensors and costs read off a surface: area, centroid, pressing force, slip, with the derivatives that its inputs carry | | dual numbers through the polygons, differences |

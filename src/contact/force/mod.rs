@@ -8,6 +8,7 @@ pub(in crate::contact) mod known_answer;
 pub(in crate::contact) mod local_jacobian;
 pub(in crate::contact) mod local_vjp;
 pub(in crate::contact) mod one_sided;
+mod point_block;
 pub(in crate::contact) mod polygon_derivatives;
 pub(in crate::contact) mod polygon_traction;
 pub(in crate::contact) mod skirt_onset;

@@ -87,6 +87,16 @@ impl<T: Scalar> TractionLaw<T> {
         }
     }
 
+    /// Whether the law is one of the user's own.
+    pub fn is_own(&self) -> bool {
+        self.settings.law.is_some()
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &ContactSettings<T> {
+        &self.settings
+    }
+
     /// The combined friction coefficients, static and dynamic.
     pub fn friction(&self) -> (T, T) {
         (self.pair.static_friction, self.pair.dynamic_friction)
@@ -157,11 +167,6 @@ pub(crate) struct OwnTractionDerivatives {
 }
 
 impl TractionLaw<f64> {
-    /// Whether the law is one of the user's own.
-    pub fn is_own(&self) -> bool {
-        self.settings.law.is_some()
-    }
-
     /// [`Self::per_pressure`] with its derivatives, in closed form. `OWN` says whether the law is the
     /// user's own; code that only such a law needs is compiled out of other loops.
     #[inline(always)]

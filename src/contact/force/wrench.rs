@@ -3,6 +3,7 @@
 
 use nalgebra::Vector3;
 
+use crate::contact::force::point_block::{LANES, OfPolygon, PointBlock};
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
@@ -12,7 +13,7 @@ use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::contact::surface::workspace::Workspace;
 use crate::geometry::{TrianglePoint, triangle_rule};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, with_registers};
 use crate::spatial::SpatialForce;
 
 /// The contact surface of two bodies and the wrench over it.
@@ -139,18 +140,33 @@ impl<T: Scalar> Integral<T> {
         let rule = fan_rule(settings);
         let (width, _) = roles.onset_width();
         let mut sum = Self::new(width.real());
-        let mut polygon = SurfacePolygon::empty();
+        let (mut polygon, mut block) = (SurfacePolygon::empty(), PointBlock::empty());
         for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
-            polygon.set(roles, found, equilibrium);
-            let fan = Fan::new(&polygon, settings.surface);
-            sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
-            let dissipation = law.dissipation(&polygon);
-            for_each_point(&polygon, &fan, settings.surface, rule, |x, p, a| {
-                let v = roles.v_fo.translational + roles.v_fo.rotational.cross(x);
-                let acting = onset(p, width).0;
-                let force = law.per_pressure(&polygon.normal, &v, dissipation, acting) * (acting * a);
-                sum.wrench_on_o += SpatialForce::new(x.cross(&force), force);
-            });
+            with_registers(
+                #[inline(always)]
+                || {
+                    polygon.set(roles, found, equilibrium);
+                    let fan = Fan::new(&polygon, settings.surface);
+                    sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
+                    let dissipation = law.dissipation(&polygon);
+                    let of =
+                        OfPolygon { law, v_fo: &roles.v_fo, normal: &polygon.normal, dissipation, width };
+                    for_each_point(
+                        &polygon,
+                        &fan,
+                        settings.surface,
+                        rule,
+                        #[inline(always)]
+                        |x, p, a| {
+                            block.push(x, p, a);
+                            if block.len == LANES {
+                                block.add_wrench(&of, &mut sum.wrench_on_o);
+                            }
+                        },
+                    );
+                    block.add_wrench(&of, &mut sum.wrench_on_o);
+                },
+            );
         });
         sum
     }

@@ -37,6 +37,27 @@ pub(crate) fn friction_weights<T: Scalar>(s: T, settings: &ContactSettings<T>) -
     }
 }
 
+/// [`friction_factor`] at several slip velocities side by side.
+#[inline(always)]
+pub(crate) fn friction_factors<T: Scalar, const N: usize>(
+    s: &[T; N],
+    static_friction: T,
+    dynamic_friction: T,
+    settings: &ContactSettings<T>,
+) -> [T; N] {
+    let usual = T::NDERIV == 0 && settings.friction_regularization == FrictionRegularization::Smooth;
+    if !usual || static_friction.real() != dynamic_friction.real() {
+        return s.map(|s| friction_factor(s, static_friction, dynamic_friction, settings));
+    }
+    let mut factor = [T::from(0.0); N];
+    if static_friction.real() != 0.0 {
+        for k in 0..N {
+            factor[k] = dynamic_friction * smooth::quotient(s[k], settings.stiction_velocity);
+        }
+    }
+    factor
+}
+
 /// The factor h(s) of the friction traction `−p h(s) v_t`, in s/m, for the square `s` of the
 /// slip speed.
 ///
