@@ -47,7 +47,7 @@ mod settings;
 mod surface;
 
 pub(crate) use features::{
-    FeaturePair, Gap, LocalGap, Rim, are_apart, check_features, find_features, is_still_over, reach,
+    FeaturePair, Features, Gap, LocalGap, Rim, are_apart, check_features, find_features, is_still_over, reach,
 };
 #[cfg(test)]
 pub(crate) use features::{GapKind, kinds_of_gaps};

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::gap::{Gap, LocalGap};
 use super::prepare::FeaturePair;
-use super::{Rim, find_features};
+use super::{Features, Rim, find_features};
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::RigidSurface;
 use crate::geometry::Revolved;
@@ -121,7 +121,7 @@ fn gaps(
     x_wh: &RigidTransform,
 ) -> Vec<(FeaturePair, LocalGap, Gap)> {
     let identity = RigidTransform::identity();
-    let mut found = Vec::new();
+    let mut found = Features::default();
     find_features((hole, x_wh), (bolt, x_wb), MARGIN, Rim::Circle, &mut found);
     let gap = |pair: FeaturePair| {
         let local = pair.prepare((hole, &identity), (bolt, &identity));
@@ -255,11 +255,11 @@ fn a_bolt_along_the_axis_of_a_hole_has_finite_distances() {
             for rim in [Rim::Points, Rim::Circle] {
                 let rotation = rotation_exponential(&Vector3::new(tilt, 0.5 * tilt, 0.0));
                 let x_wb = RigidTransform::new(rotation, Vector3::new(0.0, 0.1 * tilt, height));
-                let mut found = Vec::new();
+                let mut found = Features::default();
                 find_features((&colliders[0], &x_wb), (&colliders[1], &x_wh), MARGIN, rim, &mut found);
-                assert!(!found.is_empty());
+                assert!(!found.pairs.is_empty());
                 let identity = RigidTransform::identity();
-                for pair in &found {
+                for pair in &found.pairs {
                     let local = pair.prepare((&colliders[0], &identity), (&colliders[1], &identity));
                     let lifted = local.map(|x| DualArray::<2>::variable(x, 0));
                     let gap = lifted.at(&RigidTransform::lift(&x_wb), &RigidTransform::lift(&x_wh));

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::manifold::polyhedra;
+use super::manifold::{Corners, polyhedra};
 use super::point_polyhedron::ball_and_polyhedron;
 use super::prepare::{FeatureKind, FeaturePair, Plane, Point};
 use super::revolved::{Rim, bolt_and_hole, is_over, rim_on_plane};
@@ -132,13 +132,20 @@ pub(crate) fn are_apart(a: (&RigidTransform, f64), b: (&RigidTransform, f64), ma
     up.dot(&(body.translation - plane.translation)) > reach + margin
 }
 
+/// Pairs of features that come near each other, and the memory of looking for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Features {
+    pub pairs: Vec<FeaturePair>,
+    corners: [Corners; 2],
+}
+
 /// Adds the pairs of features that are nearer than `margin` (m) with the geometries at poses in W.
 pub(crate) fn find_features(
     a: (&Collider, &RigidTransform),
     b: (&Collider, &RigidTransform),
     margin: f64,
     rim: Rim,
-    found: &mut Vec<FeaturePair>,
+    Features { pairs: found, corners }: &mut Features,
 ) {
     let Ok([side_a, side_b]) = sides(&a.0.geometry, &b.0.geometry) else { return };
     let start = found.len();
@@ -151,7 +158,7 @@ pub(crate) fn find_features(
             found[start..].iter_mut().for_each(FeaturePair::exchange);
         }
         (Side::Convex(ConvexShape::Polyhedron(of_a), _), Side::Convex(ConvexShape::Polyhedron(of_b), _)) => {
-            polyhedra((of_a, a.1), (of_b, b.1), margin, found);
+            polyhedra((of_a, a.1), (of_b, b.1), margin, corners, found);
         }
         (
             Side::Convex(ConvexShape::Revolved(bolt), size),
@@ -210,14 +217,13 @@ pub(crate) fn is_still_over(
 }
 
 /// The centres of the balls that a ball or a capsule ends in and their radius, at the first size.
-fn ball_centers(shape: &ConvexShape) -> Vec<([f64; 3], f64)> {
-    match *shape {
-        ConvexShape::Ball { radius } => vec![([0.0; 3], radius)],
-        ConvexShape::Capsule { radius, half_length } => {
-            vec![([0.0, 0.0, half_length], radius), ([0.0, 0.0, -half_length], radius)]
-        }
-        _ => Vec::new(),
-    }
+fn ball_centers(shape: &ConvexShape) -> impl Iterator<Item = ([f64; 3], f64)> + use<> {
+    let (count, half_length, radius) = match *shape {
+        ConvexShape::Ball { radius } => (1, 0.0, radius),
+        ConvexShape::Capsule { radius, half_length } => (2, half_length, radius),
+        _ => (0, 0.0, 0.0),
+    };
+    [half_length, -half_length].into_iter().take(count).map(move |z| ([0.0, 0.0, z], radius))
 }
 
 /// A convex body over the plane of a half-space.

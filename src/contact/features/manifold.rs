@@ -20,20 +20,35 @@ const PARALLEL: f64 = 1e-6;
 /// A face whose normal deviates by less than this (cosine) from the opposite one lies on it.
 const FACE_ON_FACE: f64 = 0.97;
 
+/// The corners, the normals of the faces and the edges with their lengths of a polyhedron at a pose in W: memory that is reused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Corners {
+    vertices: Vec<Vector3<f64>>,
+    normals: Vec<Vector3<f64>>,
+    edges: Vec<(Vector3<f64>, f64)>,
+}
+
 /// A polyhedron at a pose in W.
 struct Placed<'a> {
     hull: &'a ConvexHull,
-    vertices: Vec<Vector3<f64>>,
-    normals: Vec<Vector3<f64>>,
+    vertices: &'a [Vector3<f64>],
+    normals: &'a [Vector3<f64>],
+    edges: &'a [(Vector3<f64>, f64)],
     middle: Vector3<f64>,
 }
 
 impl<'a> Placed<'a> {
-    fn new(hull: &'a ConvexHull, x_w: &RigidTransform) -> Self {
-        let vertices: Vec<_> = hull.vertices.iter().map(|v| *x_w * *v).collect();
-        let normals = hull.faces.iter().map(|f| x_w.rotation * f.normal).collect();
+    fn new(hull: &'a ConvexHull, x_w: &RigidTransform, corners: &'a mut Corners) -> Self {
+        let Corners { vertices, normals, edges } = corners;
+        vertices.clear();
+        vertices.extend(hull.vertices.iter().map(|v| *x_w * *v));
+        normals.clear();
+        normals.extend(hull.faces.iter().map(|f| x_w.rotation * f.normal));
+        edges.clear();
+        let along = |&[from, to]: &[usize; 2]| vertices[to] - vertices[from];
+        edges.extend(hull.edges.iter().map(along).map(|along| (along, along.norm())));
         let middle = vertices.iter().sum::<Vector3<f64>>() / vertices.len().max(1) as f64;
-        Self { hull, vertices, normals, middle }
+        Self { hull, vertices, normals, edges, middle }
     }
 
     fn least(&self, along: &Vector3<f64>) -> f64 {
@@ -47,7 +62,7 @@ impl<'a> Placed<'a> {
     /// The face that another is the farthest from, and how far.
     fn separating_face(&self, other: &Self) -> (usize, f64) {
         let mut best = (0, f64::NEG_INFINITY);
-        for (i, (face, normal)) in self.hull.faces.iter().zip(&self.normals).enumerate() {
+        for (i, (face, normal)) in self.hull.faces.iter().zip(self.normals).enumerate() {
             let apart = other.least(normal) - self.vertices[face.corners[0]].dot(normal);
             if apart > best.1 {
                 best = (i, apart);
@@ -76,9 +91,10 @@ pub(super) fn polyhedra(
     (hull_a, x_wa): (&ConvexHull, &RigidTransform),
     (hull_b, x_wb): (&ConvexHull, &RigidTransform),
     margin: f64,
+    [corners_a, corners_b]: &mut [Corners; 2],
     found: &mut Vec<FeaturePair>,
 ) {
-    let (a, b) = (Placed::new(hull_a, x_wa), Placed::new(hull_b, x_wb));
+    let (a, b) = (Placed::new(hull_a, x_wa, corners_a), Placed::new(hull_b, x_wb, corners_b));
     let size = (a.vertices[0] - a.middle).norm().min((b.vertices[0] - b.middle).norm());
     let (face_a, apart_a) = a.separating_face(&b);
     let (face_b, apart_b) = b.separating_face(&a);
@@ -93,13 +109,11 @@ pub(super) fn polyhedra(
             .iter()
             .all(|&corner| (of.vertices[corner] - end).dot(normal) >= -OUTLINE * size)
     };
-    for (number_a, &edge_a) in hull_a.edges.iter().enumerate() {
-        let along_a = a.vertices[edge_a[1]] - a.vertices[edge_a[0]];
-        for (number_b, &edge_b) in hull_b.edges.iter().enumerate() {
-            let along_b = b.vertices[edge_b[1]] - b.vertices[edge_b[0]];
-            let cross = along_a.cross(&along_b);
+    for (number_a, (&edge_a, (along_a, length_a))) in hull_a.edges.iter().zip(a.edges).enumerate() {
+        for (number_b, (&edge_b, (along_b, length_b))) in hull_b.edges.iter().zip(b.edges).enumerate() {
+            let cross = along_a.cross(along_b);
             let length = cross.norm();
-            if length <= PARALLEL * along_a.norm() * along_b.norm() {
+            if length <= PARALLEL * length_a * length_b {
                 continue;
             }
             let sign = if cross.dot(&(a.middle - b.middle)) >= 0.0 { 1.0 } else { -1.0 };

@@ -14,7 +14,7 @@ mod point_polyhedron;
 mod prepare;
 mod revolved;
 
-pub(crate) use find::{are_apart, check_features, find_features, is_still_over, reach};
+pub(crate) use find::{Features, are_apart, check_features, find_features, is_still_over, reach};
 pub(crate) use gap::{Gap, LocalGap};
 #[cfg(test)]
 pub(crate) use gap::{GapKind, tests::kinds as kinds_of_gaps};

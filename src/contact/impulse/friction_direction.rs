@@ -98,6 +98,7 @@ pub(in crate::contact) mod tests {
             law,
             contacts: 0..3,
             polygons: 0..0,
+            features: 0..0,
             x_wf: RigidTransform::identity(),
             origin: Vector3::zeros(),
             a_is_o: true,

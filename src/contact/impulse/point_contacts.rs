@@ -12,6 +12,7 @@ use std::ops::Range;
 use nalgebra::{Matrix3, Matrix6, Vector3};
 
 use crate::contact::ContactModel;
+use crate::contact::features::Features;
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::force::wrench::for_each_point;
@@ -64,6 +65,8 @@ pub(crate) struct PointContacts {
     pub regularization: Vec<Regularization>,
     /// The polygons that the contacts come from.
     pub polygons: Vec<FoundPolygon>,
+    /// The features of rigid bodies that the contacts come from, which derivatives take.
+    pub features: Features,
     /// Whether the polygons are kept: derivatives take them.
     pub keep_polygons: bool,
     /// Normal impulses in N s that TAMSI's friction is taken from while they are held; empty
@@ -85,6 +88,7 @@ impl PointContacts {
         self.slip_shift.clear();
         self.regularization.clear();
         self.polygons.clear();
+        self.features.pairs.clear();
         self.frozen_normal.clear();
         self.friction_direction.clear();
     }
@@ -146,6 +150,8 @@ pub(crate) struct DiscretePatch {
     pub contacts: Range<usize>,
     /// Its polygons in [`PointContacts::polygons`].
     pub polygons: Range<usize>,
+    /// Of rigid bodies its pairs of features in [`PointContacts::features`].
+    pub features: Range<usize>,
     /// Pose of F in the world.
     pub x_wf: RigidTransform<f64>,
     /// The point of F, in its frame, that positions, velocities and impulses of the patch are about:
@@ -393,6 +399,7 @@ pub(in crate::contact) fn contacts_of(
         law,
         contacts: first_contact..contacts.position.len(),
         polygons: first_polygon..contacts.polygons.len(),
+        features: 0..0,
         x_wf: roles.x_wf,
         origin,
         a_is_o: roles.a_is_o,

@@ -9,7 +9,7 @@
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
-use crate::contact::features::{FeaturePair, Gap, Rim, are_apart, find_features, reach};
+use crate::contact::features::{FeaturePair, Features, Gap, Rim, are_apart, find_features, reach};
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{ContactModel, FaceConstants, ImpulseLaw};
@@ -36,24 +36,24 @@ const ACCELERATION: f64 = 10.0;
 /// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
 const MARGIN: f64 = 0.05;
 
-/// The features of O and F that come near each other in a step of `dt`, for bodies with these geometries, O's pose in F and its
+/// Adds the features of O and F that come near each other in a step of `dt`, for bodies with these geometries, O's pose in F and its
 /// velocity relative to F before the step.
 fn near_features(
     (o, f): (&Collider, &Collider),
     x_fo: &RigidTransform,
     before: &SpatialVelocity,
     dt: f64,
-) -> Vec<FeaturePair> {
+    found: &mut Features,
+) {
     let (reach_o, reach_f) = (reach(&o.geometry), reach(&f.geometry));
     let smaller = reach_o.min(reach_f);
     let at_o = before.translational + before.rotational.cross(&x_fo.translation);
     let speed = at_o.norm() + before.rotational.norm() * smaller;
     let margin = MARGIN * smaller + (speed + ACCELERATION * dt) * dt;
-    let (here, mut found) = (RigidTransform::identity(), Vec::new());
+    let here = RigidTransform::identity();
     if !are_apart((x_fo, reach_o), (&here, reach_f), margin) {
-        find_features((o, x_fo), (f, &here), margin, Rim::Both, &mut found);
+        find_features((o, x_fo), (f, &here), margin, Rim::Both, found);
     }
-    found
 }
 
 /// The gap of two features in F.
@@ -116,15 +116,17 @@ pub(super) fn rigid_contacts(
     contacts: &mut PointContacts,
 ) -> Option<DiscretePatch> {
     let before = &roles.v_fo;
-    let found = near_features((roles.o, roles.f), &roles.x_fo, before, settings.dt);
-    if found.is_empty() {
+    let first_features = contacts.features.pairs.len();
+    near_features((roles.o, roles.f), &roles.x_fo, before, settings.dt, &mut contacts.features);
+    let features = first_features..contacts.features.pairs.len();
+    if features.is_empty() {
         return None;
     }
     let first = contacts.position.len();
     let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), ContactModel::Tamsi);
     let mut sums = LoadSums::default();
-    for features in &found {
-        let Gap { distance, normal, point } = gap(features, roles.o, roles.f, &roles.x_fo);
+    for pair in &contacts.features.pairs[features.clone()] {
+        let Gap { distance, normal, point } = gap(pair, roles.o, roles.f, &roles.x_fo);
         let constants = constants(&law, settings.heaviest, distance);
         let of_face = law.of_face(before, &point, &normal);
         if law.static_friction.is_some() {
@@ -145,11 +147,11 @@ pub(super) fn rigid_contacts(
     }
     let origin = contacts.position[first];
     contacts.position[first..].iter_mut().for_each(|x| *x -= origin);
-    let polygons = contacts.polygons.len();
     Some(DiscretePatch {
         law,
         contacts: first..contacts.position.len(),
-        polygons: polygons..polygons,
+        polygons: 0..0,
+        features,
         x_wf: roles.x_wf,
         origin,
         a_is_o: roles.a_is_o,
@@ -161,19 +163,18 @@ pub(super) fn rigid_contacts(
     })
 }
 
-/// The impulse on O about F's origin in F by a contact model, in scalars of any kind, as
-/// [`discrete_impulse`](super::point_contacts::discrete_impulse) has it.
+/// The impulse on O about F's origin in F by a contact model with features that have been found, in scalars of any kind, as
+/// [`discrete_impulse`](super::point_contacts::discrete_impulse) has it with polygons.
 pub(crate) fn rigid_impulse<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings<T>,
+    features: &[FeaturePair],
     model: ContactModel,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
 ) -> SpatialForce<T> {
     let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), model);
-    let (o, f) = (roles.o.real(), roles.f.real());
-    let found = near_features((&o, &f), &roles.x_fo.real(), &before.real(), settings.dt.real());
-    found.iter().fold(SpatialForce::zero(), |sum, features| {
+    features.iter().fold(SpatialForce::zero(), |sum, features| {
         let gap = gap(features, roles.o, roles.f, &roles.x_fo);
         sum + impulse((&law, settings.heaviest), &gap, before, after)
     })
@@ -210,9 +211,8 @@ impl DiscretePatch {
 
 impl PairImpulse<'_> {
     /// The contacts of rigid bodies.
-    fn features(&self) -> Vec<FeaturePair> {
-        let Roles { o, f, x_fo, .. } = self.roles;
-        near_features((o, f), x_fo, self.before, self.settings.dt)
+    fn features(&self) -> &[FeaturePair] {
+        &self.contacts.features.pairs[self.patch.features.clone()]
     }
 
     /// The derivatives of the impulse between rigid bodies; those with respect to the moduli are 0.
@@ -239,7 +239,7 @@ impl PairImpulse<'_> {
         let (o, f) = (Collider::lift(roles.o), Collider::lift(roles.f));
         let mut jacobian = LocalImpulseJacobian::zero();
         for features in self.features() {
-            let gap = gap(&features, &o, &f, &x_fo);
+            let gap = gap(features, &o, &f, &x_fo);
             let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
             let (torque, force) = (wrench.rotational, wrench.translational);
             let rows = [torque.x, torque.y, torque.z, force.x, force.y, force.z];
@@ -270,7 +270,6 @@ impl PairImpulse<'_> {
             let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
             wrench.rotational.dot(&torque) + wrench.translational.dot(&force)
         };
-        let found = self.features();
         for side in 0..2 {
             let collider = [roles.o, roles.f][side];
             let ContactGeometry::Rigid(surface) = &*collider.geometry else { continue };
@@ -284,7 +283,7 @@ impl PairImpulse<'_> {
                 both[side].vertices = Some(vertices.into());
                 both
             };
-            for features in &found {
+            for features in self.features() {
                 let vertices = features.vertices_of(side);
                 // Two vertices of three coordinates fit into a chunk.
                 for chunk in vertices.chunks(CHUNK / 3) {
@@ -347,7 +346,8 @@ mod tests {
             }
             let on_o = |x_fo: RigidTransform, before: &SpatialVelocity, after: &SpatialVelocity| {
                 let roles = Roles { x_fo, ..roles };
-                let w = rigid_impulse(&roles, &settings, model, before, after);
+                let features = &contacts.features.pairs;
+                let w = rigid_impulse(&roles, &settings, features, model, before, after);
                 let (m, f) = (w.rotational, w.translational);
                 Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
             };

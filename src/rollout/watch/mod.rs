@@ -19,7 +19,7 @@ use self::rebound::Rebounds;
 use self::rolling::Rolling;
 use self::seen::Seen;
 use super::report::{StepReport, TakenStep};
-use crate::contact::{ContactPair, FeaturePair, PairMaterial, Rim, Workspace, find_features};
+use crate::contact::{ContactPair, FeaturePair, Features, PairMaterial, Rim, Workspace, find_features};
 use crate::multibody::{BodyFrame, GeometryPair, JointKinematics, Model, State, with_pair};
 use crate::spatial::RigidTransform;
 use crate::step::Gliding;
@@ -49,12 +49,12 @@ fn smaller_size(model: &Model, pair: &GeometryPair) -> f64 {
 
 /// How deep two rigid geometries overlap, m; 0 where they are apart.
 fn rigid_overlap(query: &ContactPair) -> f64 {
-    let (mut found, here) = (Vec::new(), RigidTransform::identity());
+    let (mut found, here) = (Features::default(), RigidTransform::identity());
     find_features((query.a, &query.x_wa), (query.b, &query.x_wb), 0.0, Rim::Points, &mut found);
     let distance = |features: &FeaturePair| {
         features.prepare((query.a, &here), (query.b, &here)).at(&query.x_wa, &query.x_wb).distance
     };
-    found.iter().fold(0.0, |depth, features| f64::max(depth, -distance(features)))
+    found.pairs.iter().fold(0.0, |depth, features| f64::max(depth, -distance(features)))
 }
 
 /// What is known of a pair of geometries.

@@ -11,7 +11,7 @@ use super::methods::{Effort, Nearby, solve};
 use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
-use crate::contact::{Rim, are_apart, find_features, is_still_over, reach};
+use crate::contact::{Features, Rim, are_apart, find_features, is_still_over, reach};
 use crate::multibody::{ForceWorkspace, Model, total_forces};
 use crate::step::{StepError, StepProblem};
 
@@ -322,7 +322,7 @@ fn is_over(model: &Model, data: &StepData, velocities: &[f64], contact: &FoundCo
 fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -> Vec<FoundContact> {
     let poses = data.poses(velocities);
     let mut found = Vec::new();
-    let mut features = Vec::new();
+    let mut features = Features::default();
     for (index, pair) in model.pairs.iter().enumerate() {
         let [a, b] = geometries(model, pair);
         let x_wa = poses[pair.bodies.a] * a.1;
@@ -333,7 +333,7 @@ fn find_contacts(model: &Model, data: &StepData, velocities: &[f64], rim: Rim) -
             continue;
         }
         find_features((&a.0, &x_wa), (&b.0, &x_wb), margin, rim, &mut features);
-        found.extend(features.drain(..).map(|features| FoundContact { pair: index, features }));
+        found.extend(features.pairs.drain(..).map(|features| FoundContact { pair: index, features }));
     }
     found
 }

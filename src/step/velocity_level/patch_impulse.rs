@@ -36,7 +36,8 @@ pub(super) fn patch_impulse<T: Scalar>(
         let polygons = || &contacts.polygons[patch.contacts.polygons.clone()];
         let on_o = if roles.are_rigid() {
             let contact_model = patch.contacts.law.model;
-            rigid_impulse(&roles, settings, contact_model, &roles.v_fo, &after)
+            let features = &contacts.features.pairs[patch.contacts.features.clone()];
+            rigid_impulse(&roles, settings, features, contact_model, &roles.v_fo, &after)
         } else if T::NDERIV == 1 && !shaped {
             // The velocities are constants, or those that the search for contacts saw.
             let (a, b) = (query.a.real(), query.b.real());

@@ -58,6 +58,7 @@ impl ShapeTape {
             own.constants.clone_from(&found.constants);
             own.slip_shift.clone_from(&found.slip_shift);
             own.polygons.clone_from(&found.polygons);
+            own.features.pairs.clone_from(&found.features.pairs);
             for (own, frames) in [(&mut self.before, before), (&mut self.after, after)] {
                 own.clear();
                 own.extend_from_slice(frames);
@@ -67,12 +68,14 @@ impl ShapeTape {
 
     /// About the memory that it holds, bytes.
     pub fn bytes(&self) -> usize {
-        let PointContacts { position, normal, constants, slip_shift, polygons, .. } = &self.contacts;
+        let PointContacts { position, normal, constants, slip_shift, polygons, features, .. } =
+            &self.contacts;
         let contacts = size_of_val(&**position)
             + size_of_val(&**normal)
             + size_of_val(&**constants)
             + size_of_val(&**slip_shift)
-            + size_of_val(&**polygons);
+            + size_of_val(&**polygons)
+            + size_of_val(&*features.pairs);
         let frames = size_of_val(&*self.before) + size_of_val(&*self.after);
         contacts + frames + size_of_val(&*self.patches)
     }
