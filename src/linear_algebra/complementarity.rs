@@ -8,6 +8,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::sparse_lu::SparseLu;
 use crate::scalar::{CHUNK, DualArray, Scalar};
 
 /// The part of the tolerance that an iteration tries to get to.
@@ -24,15 +25,12 @@ pub(crate) trait MixedProblem {
     /// Writes g and then F at the variables (u, w).
     fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>);
 
-    /// How many variables come first with which much changes that does not with the others.
-    fn leading(&self) -> usize {
-        0
-    }
-
-    /// The same as [`evaluate`](Self::evaluate) where only derivatives with respect to the others are asked for; also with the
-    /// variables without derivatives.
-    fn evaluate_beside<T: Scalar>(&self, _real: &[f64], variables: &[T], out: &mut Vec<T>) {
-        self.evaluate(variables, out);
+    /// The derivatives of g and F with respect to the variables.
+    fn slopes(&self, variables: &[f64]) -> DMatrix<f64>
+    where
+        Self: Sized,
+    {
+        jacobian(self, variables)
     }
 }
 
@@ -75,33 +73,20 @@ fn fischer_slopes(a: f64, b: f64) -> (f64, f64) {
     }
 }
 
-/// The Jacobian of (g, F), a chunk of variables at a time.
+/// The derivatives of a problem in dual numbers, a chunk of variables at a time.
 pub(crate) fn jacobian<P: MixedProblem>(problem: &P, variables: &[f64]) -> DMatrix<f64> {
     let size = variables.len();
     let mut matrix = DMatrix::zeros(size, size);
     let mut lifted: Vec<DualArray<CHUNK>> = variables.iter().map(|&x| DualArray::constant(x)).collect();
     let mut out = Vec::with_capacity(size);
-    let leading = problem.leading();
-    let mut first = 0;
-    while first < size {
-        let last = (first + CHUNK).min(if first < leading { leading } else { size });
-        for k in first..last {
-            lifted[k] = DualArray::variable(variables[k], k - first);
-        }
-        if first < leading {
-            problem.evaluate(&lifted, &mut out);
-        } else {
-            problem.evaluate_beside(variables, &lifted, &mut out);
-        }
+    for first in (0..size).step_by(CHUNK) {
+        let chunk = first..size.min(first + CHUNK);
+        chunk.clone().for_each(|k| lifted[k] = DualArray::variable(variables[k], k - first));
+        problem.evaluate(&lifted, &mut out);
         for (row, value) in out.iter().enumerate() {
-            for k in first..last {
-                matrix[(row, k)] = value.eps[k - first];
-            }
+            chunk.clone().for_each(|k| matrix[(row, k)] = value.eps[k - first]);
         }
-        for k in first..last {
-            lifted[k] = DualArray::constant(variables[k]);
-        }
-        first = last;
+        chunk.for_each(|k| lifted[k] = DualArray::constant(variables[k]));
     }
     matrix
 }
@@ -133,7 +118,7 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
         }
         is_last = largest <= limits.tolerance;
         iterations += 1;
-        let mut matrix = jacobian(problem, variables);
+        let mut matrix = problem.slopes(variables);
         for i in equations..size {
             let (by_variable, by_function) = fischer_slopes(variables[i], values[i]);
             let mut row = matrix.row_mut(i);
@@ -142,7 +127,8 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
         }
         let merit = 0.5 * h.norm_squared();
         let slope_of = |direction: &DVector<f64>| (&matrix * direction).dot(&h);
-        let newton = matrix.clone().lu().solve(&-&h).filter(|direction| {
+        let factors = SparseLu::new(matrix.transpose());
+        let newton = factors.map(|factors| factors.solve(&-&h)).filter(|direction| {
             // Where the matrix is nearly singular the direction is long and says little.
             let exact = &matrix * direction + &h;
             exact.amax() <= 1e-6 * h.amax() && direction.iter().all(|x| x.is_finite())
@@ -156,8 +142,10 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
         let mut damping = h.norm_squared().clamp(1e-14, 1.0);
         // A Newton direction that goes down only over a small part of it is none.
         let mut least = if newton.is_some() { 1e-2 } else { 1e-8 };
-        let mut direction = newton.or_else(|| damped(damping));
-        for _ in 0..6 {
+        // What is left of the last step is rounding where Newton's direction does not go down.
+        let (mut direction, tries) =
+            if is_last { (newton, 1) } else { (newton.or_else(|| damped(damping)), 6) };
+        for tried in 1..=tries {
             let Some(along) = direction else { break };
             let slope = slope_of(&along).min(0.0);
             let mut part = 1.0;
@@ -170,7 +158,7 @@ pub(crate) fn solve_mixed<P: MixedProblem>(
                 }
                 part *= 0.5;
             }
-            if accepted.is_some() {
+            if accepted.is_some() || tried == tries {
                 break;
             }
             if least == 1e-8 {

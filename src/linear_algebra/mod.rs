@@ -4,6 +4,7 @@
 mod block_factor;
 mod complementarity;
 mod lemke;
+mod sparse_lu;
 
 pub(crate) use block_factor::{BlockFactor, Factors, MinimalResidual, Values};
 pub(crate) use complementarity::{MixedProblem, NewtonLimits, jacobian, solve_mixed};

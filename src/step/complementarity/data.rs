@@ -1,6 +1,6 @@
 //! What the equations of a step are made of, in any scalar.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 
 use super::accuracy::RESIDUAL;
 use super::dynamics::{BODY, BodyStep};
@@ -208,6 +208,37 @@ impl StepData {
     pub fn free_velocities(&self) -> Vec<f64> {
         let of_bodies = self.bodies.iter().flat_map(|b| [b.free[0], b.free[1]]).flat_map(|v| [v.x, v.y, v.z]);
         of_bodies.chain(self.joints.iter().flat_map(|joints| joints.free.iter().copied())).collect()
+    }
+
+    /// A patch with some of its contacts between its two bodies alone, as if they had no mass, and those of them that are free; there are no
+    /// joints.
+    pub fn of_patch(&self, patch: usize, contacts: &[usize]) -> (Self, Vec<usize>) {
+        let own = &self.patches[patch];
+        let (mut bodies, mut free) = (Vec::new(), Vec::new());
+        let places = own.bodies.map(|body| match self.places[body] {
+            Place::Free(index) => {
+                let mut body = self.bodies[index];
+                (body.mass, body.inertia) = (0.0, Matrix3::zeros());
+                bodies.push(body);
+                free.push(index);
+                Place::Free(bodies.len() - 1)
+            }
+            place => place,
+        });
+        let normal_of = |k: usize| self.contacts[k].normal_of;
+        let contact = |(at, &k): (usize, &usize)| {
+            let first = contacts[..at].iter().position(|&other| normal_of(other) == normal_of(k));
+            Contact { patch: 0, normal_of: first.unwrap_or(at), gap: self.contacts[k].gap.clone() }
+        };
+        let part = Self {
+            bodies,
+            joints: None,
+            places: places.to_vec(),
+            contacts: contacts.iter().enumerate().map(contact).collect(),
+            patches: vec![Patch { bodies: [0, 1], ..*own }],
+            ..*self
+        };
+        (part, free)
     }
 
     /// The same numbers of another scalar.

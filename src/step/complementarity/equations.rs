@@ -15,13 +15,14 @@
 //! vertices of the convex hull, and nonnegative impulses on them are what eq. 13 to 17 say with multipliers of the
 //! faces: see `tests/rigid/planar.rs`.
 
-use nalgebra::Vector3;
+use nalgebra::{DMatrix, Vector3};
 
 use super::data::StepData;
+use super::dynamics::BODY;
 use super::kinematics::Kinematics;
 use super::normals::normal_rows;
 use super::row::Row;
-use crate::linear_algebra::MixedProblem;
+use crate::linear_algebra::{MixedProblem, jacobian};
 use crate::scalar::Scalar;
 
 /// Directions of a polyhedral cone.
@@ -103,43 +104,36 @@ impl Layout {
     pub fn equations(&self) -> usize {
         self.impulses()
     }
+
+    /// Where the variables are that are those of a patch between free bodies, in the order of a layout of these alone; `own` are the positions
+    /// of its contacts.
+    fn places_of(&self, patch: usize, own: &[usize], bodies: &[usize]) -> Vec<usize> {
+        let few = |first: usize, count: usize| first..first + count;
+        let mut places: Vec<usize> = bodies.iter().flat_map(|body| few(BODY * body, BODY)).collect();
+        let impulses = own.iter().map(|position| self.impulses() + position);
+        match self.law {
+            FrictionLaw::Ellipsoid => {
+                let friction = self.frictional.binary_search(&patch).ok();
+                places.extend(friction.iter().flat_map(|i| few(self.ellipsoids() + 3 * i, 3)));
+                places.extend(impulses);
+                places.extend(friction.map(|i| self.multipliers() + i));
+            }
+            FrictionLaw::Polyhedral => {
+                places.extend(impulses);
+                let cones = || own.iter().filter_map(|position| self.frictional.binary_search(position).ok());
+                places.extend(cones().flat_map(|i| few(self.multipliers() + DIRECTIONS * i, DIRECTIONS)));
+                places.extend(cones().map(|i| self.cone_multipliers() + i));
+            }
+        }
+        places
+    }
 }
 
 /// The equations and the functions of the complementary pairs, all of size 1.
 pub(super) fn evaluate<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], out: &mut Vec<T>) {
-    evaluate_at(data, layout, z, &Moved::at(data, layout, z), out);
-}
-
-/// What follows from the velocities among the variables alone.
-struct Moved<T> {
-    velocities: Vec<T>,
-    kinematics: Kinematics<T>,
-    /// The rows of the normals of the contacts that are used.
-    normals: Vec<Row<T>>,
-}
-
-impl<T: Scalar> Moved<T> {
-    fn at(data: &StepData<T>, layout: &Layout, z: &[T]) -> Self {
-        let velocities = scaled_velocities(data, z);
-        let kinematics = data.kinematics(&velocities);
-        let normals = normal_rows(data, &kinematics, layout.used.iter().copied());
-        Self { velocities, kinematics, normals }
-    }
-}
-
-impl Moved<f64> {
-    /// The same as numbers of another scalar; there are no joints.
-    fn lift<T: Scalar>(&self) -> Moved<T> {
-        Moved {
-            velocities: self.velocities.iter().map(|&v| T::from(v)).collect(),
-            kinematics: self.kinematics.lift(),
-            normals: self.normals.iter().map(Row::lift).collect(),
-        }
-    }
-}
-
-fn evaluate_at<T: Scalar>(data: &StepData<T>, layout: &Layout, z: &[T], moved: &Moved<T>, out: &mut Vec<T>) {
-    let Moved { velocities, kinematics, normals } = moved;
+    let velocities = &scaled_velocities(data, z);
+    let kinematics = &data.kinematics(velocities);
+    let normals = normal_rows(data, kinematics, layout.used.iter().copied());
     let zero = T::from(0.0);
     let (scales, dt) = (data.scales, data.dt);
     out.clear();
@@ -298,55 +292,93 @@ impl MixedProblem for Equations<'_> {
         evaluate(&data, self.layout, variables, out);
     }
 
-    fn leading(&self) -> usize {
-        // Links are not lifted: friction on them would need their Jacobians.
-        if self.data.joints.is_none() { self.layout.velocities } else { self.layout.size() }
-    }
-
-    fn evaluate_beside<T: Scalar>(&self, real: &[f64], variables: &[T], out: &mut Vec<T>) {
-        let data = self.data.map(|x| T::from(x));
-        let moved = Moved::at(self.data, self.layout, real).lift();
-        evaluate_at(&data, self.layout, variables, &moved, out);
+    /// Patch by patch: what a patch does follows its two bodies and its own impulses alone.
+    fn slopes(&self, variables: &[f64]) -> DMatrix<f64> {
+        let Self { data, layout } = *self;
+        if data.joints.is_some() {
+            return jacobian(self, variables);
+        }
+        let mut matrix = DMatrix::zeros(variables.len(), variables.len());
+        let Scaling { turn, shift } = Scaling::of(data);
+        let of_shift = 1.0 / data.scales.impulse;
+        let of_turn = of_shift / data.scales.length;
+        for (at, body) in data.bodies.iter().enumerate().map(|(i, body)| (BODY * i, body)) {
+            matrix.view_mut((at, at), (3, 3)).copy_from(&(body.inertia * (turn * of_turn)));
+            (3..BODY).for_each(|k| matrix[(at + k, at + k)] = body.mass * shift * of_shift);
+        }
+        for patch in 0..data.patches.len() {
+            let is_own = |&position: &usize| data.contacts[layout.used[position]].patch == patch;
+            let own: Vec<usize> = (0..layout.used.len()).filter(is_own).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let contacts: Vec<usize> = own.iter().map(|&position| layout.used[position]).collect();
+            let (part, bodies) = data.of_patch(patch, &contacts);
+            let mut of_part = Layout::new(&part, layout.law, (0..own.len()).collect());
+            of_part.compliance = layout.compliance;
+            let places = layout.places_of(patch, &own, &bodies);
+            let local: Vec<f64> = places.iter().map(|&place| variables[place]).collect();
+            let slopes = jacobian(&Equations { data: &part, layout: &of_part }, &local);
+            for (i, &row) in places.iter().enumerate() {
+                for (j, &column) in places.iter().enumerate() {
+                    matrix[(row, column)] += slopes[(i, j)];
+                }
+            }
+        }
+        matrix
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::data::{Contact, Patch, Place};
     use super::super::normals::tests::data;
     use super::*;
     use crate::contact::{LocalGap, kinds_of_gaps};
-    use crate::linear_algebra::jacobian;
+    use crate::spatial::{RigidTransform, SpatialVelocity};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// The equations without what is known of them.
-    struct Whole<'a>(Equations<'a>);
-
-    impl MixedProblem for Whole<'_> {
-        fn equations(&self) -> usize {
-            self.0.equations()
-        }
-
-        fn pairs(&self) -> usize {
-            self.0.pairs()
-        }
-
-        fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>) {
-            self.0.evaluate(variables, out);
-        }
-    }
-
     #[test]
-    fn derivatives_with_respect_to_impulses_are_those_of_the_whole_equations() {
+    fn derivatives_patch_by_patch_are_those_of_the_whole_equations() {
         let mut rng = ChaCha8Rng::seed_from_u64(6);
         for kind in kinds_of_gaps() {
-            let data = data(&mut rng, LocalGap { kind, flipped: false }, [false, true]);
+            let mut data = data(&mut rng, LocalGap { kind, flipped: false }, [false, false]);
+            // The second body on one that does not move, and one with two contacts, of which another one is not used.
+            data.places.push(Place::Fixed(
+                RigidTransform::from_translation([0.1, 0.0, -0.2]),
+                SpatialVelocity::zero(),
+            ));
+            data.patches.push(Patch { bodies: [1, 2], friction: 0.2, ..data.patches[0] });
+            let contact = data.contacts[0].clone();
+            let other = LocalGap { kind: kinds_of_gaps().swap_remove(2), flipped: false };
+            for (patch, gap) in [(1, &contact.gap), (1, &contact.gap), (0, &contact.gap), (1, &other)] {
+                let normal_of = data.contacts.len();
+                data.contacts.push(Contact { patch, normal_of, gap: gap.clone() });
+            }
+            data.contacts[3].normal_of = 0;
             for law in [FrictionLaw::Ellipsoid, FrictionLaw::Polyhedral] {
-                let layout = Layout::new(&data, law, vec![0]);
+                let mut layout = Layout::new(&data, law, vec![0, 2, 3, 4]);
+                layout.compliance = 0.1;
                 let z: Vec<f64> = (0..layout.size()).map(|_| rng.random_range(0.1..0.5)).collect();
-                let equations = || Equations { data: &data, layout: &layout };
-                let off = jacobian(&equations(), &z) - jacobian(&Whole(equations()), &z);
-                assert!(off.amax() < 1e-13, "{off}");
+                let equations = Equations { data: &data, layout: &layout };
+                let whole = jacobian(&equations, &z);
+                let off = equations.slopes(&z) - &whole;
+                assert!(off.amax() < 1e-13 * whole.amax(), "{off}");
+                let d = 1e-6;
+                let at = |k: usize, d: f64| {
+                    let mut out = Vec::new();
+                    let moved: Vec<f64> =
+                        z.iter().enumerate().map(|(i, z)| if i == k { z + d } else { *z }).collect();
+                    equations.evaluate(&moved, &mut out);
+                    out
+                };
+                for k in 0..z.len() {
+                    for (i, (plus, minus)) in at(k, d).into_iter().zip(at(k, -d)).enumerate() {
+                        let off = (plus - minus) / (2.0 * d) - whole[(i, k)];
+                        assert!(off.abs() < 1e-6 * whole.amax(), "{law:?} {i} {k}: {off}");
+                    }
+                }
             }
         }
     }

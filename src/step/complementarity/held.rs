@@ -1,11 +1,11 @@
 //! The equations that hold at the solution of a step: those that the implicit function theorem differentiates.
 
-use nalgebra::Vector3;
+use nalgebra::{DMatrix, Vector3};
 
 use super::data::StepData;
-use super::equations::{Layout, evaluate};
+use super::equations::{Equations, Layout, evaluate};
 use super::modes::Modes;
-use crate::linear_algebra::MixedProblem;
+use crate::linear_algebra::{MixedProblem, jacobian};
 use crate::scalar::Scalar;
 
 /// Which equations hold.
@@ -71,5 +71,15 @@ impl MixedProblem for HeldEquations<'_> {
 
     fn evaluate<T: Scalar>(&self, variables: &[T], out: &mut Vec<T>) {
         self.held.evaluate(&self.data.map(|x| T::from(x)), variables, out);
+    }
+
+    fn slopes(&self, variables: &[f64]) -> DMatrix<f64> {
+        let Held::Ellipsoids { layout, active } = self.held else { return jacobian(self, variables) };
+        let mut matrix = Equations { data: self.data, layout }.slopes(variables);
+        for (i, _) in active.iter().enumerate().filter(|(_, active)| !**active) {
+            matrix.row_mut(i).fill(0.0);
+            matrix[(i, i)] = 1.0;
+        }
+        matrix
     }
 }

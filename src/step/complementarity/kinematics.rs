@@ -6,7 +6,7 @@ use super::data::{Contact, Patch, Place, StepData};
 use super::dynamics::BODY;
 use crate::contact::Gap;
 use crate::multibody::tree::Workspace;
-use crate::scalar::{Scalar, lift_vector};
+use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity, times_vector};
 
 /// Bodies and contacts after the step, at its velocities.
@@ -20,28 +20,6 @@ pub(super) struct Kinematics<T = f64> {
     links: Option<Box<Workspace<T>>>,
     /// The velocities of the joints.
     pub of_joints: Vec<T>,
-}
-
-impl Kinematics {
-    /// The same as numbers of another scalar, without links.
-    pub fn lift<T: Scalar>(&self) -> Kinematics<T> {
-        let gap = |gap: &Gap| Gap {
-            distance: T::from(gap.distance),
-            normal: lift_vector(&gap.normal),
-            point: lift_vector(&gap.point),
-        };
-        let velocity = |(v, origin): &(SpatialVelocity, Vector3<f64>)| {
-            let [turn, shift] = [&v.rotational, &v.translational].map(lift_vector);
-            (SpatialVelocity::new(turn, shift), lift_vector(origin))
-        };
-        Kinematics {
-            gaps: self.gaps.iter().map(gap).collect(),
-            velocities: self.velocities.iter().map(velocity).collect(),
-            poses: self.poses.iter().map(RigidTransform::lift).collect(),
-            links: None,
-            of_joints: self.of_joints.iter().map(|&v| T::from(v)).collect(),
-        }
-    }
 }
 
 impl<T: Scalar> Kinematics<T> {

@@ -70,7 +70,7 @@ use super::real_parts::RealParts;
 use super::step_point::StepPoint;
 use super::{StepError, StepJacobian, StepProblem};
 use crate::contact::check_features;
-use crate::linear_algebra::jacobian;
+use crate::linear_algebra::MixedProblem;
 use crate::multibody::{BodyState, ForceWorkspace, Model, State, total_forces};
 use crate::scalar::Scalar;
 
@@ -279,7 +279,7 @@ impl Solved {
         if !has_derivative {
             return None;
         }
-        let matrix = jacobian(&HeldEquations { data, held: &solution.held }, &solution.variables);
+        let matrix = HeldEquations { data, held: &solution.held }.slopes(&solution.variables);
         matrix.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))
     }
 }

@@ -28,16 +28,6 @@ struct JointPart<T> {
     along: Vec<T>,
 }
 
-impl Row {
-    /// The row as numbers of another scalar.
-    pub fn lift<T: Scalar>(&self) -> Row<T> {
-        let joints = self.joints.as_deref().map(|JointPart { first, along }| {
-            Box::new(JointPart { first: *first, along: along.iter().map(|&x| T::from(x)).collect() })
-        });
-        Row { parts: self.parts.map(|part| part.map(|(body, row)| (body, row.map(T::from)))), joints }
-    }
-}
-
 impl<T: Scalar> Row<T> {
     /// A row without parts.
     pub fn none() -> Self {
@@ -191,6 +181,7 @@ impl<T: Scalar> Row<T> {
     }
 
     /// The product of two rows, with turns measured at a length.
+    #[inline]
     pub fn product(&self, other: &Self, length: f64) -> T {
         let unit = T::from(1.0 / (length * length));
         let mut sum = T::from(0.0);
@@ -229,12 +220,15 @@ pub(super) fn independent(rows: &[&Row], length: f64, parts: [Range<usize>; 2]) 
             }
             let Some(best) = best else { break };
             let pivot = left[best].sqrt();
-            let column: Vec<f64> = (0..rows.len())
-                .map(|i| {
-                    let known: f64 = columns.iter().map(|c| c[i] * c[best]).sum();
-                    (rows[i].product(rows[best], length) - known) / pivot
-                })
-                .collect();
+            let mut column = vec![0.0; rows.len()];
+            for known in columns.iter().filter(|known| known[best] != 0.0) {
+                column.iter_mut().zip(known).for_each(|(sum, c)| *sum += c * known[best]);
+            }
+            // Nothing more is asked of rows that are implied.
+            for (i, entry) in column.iter_mut().enumerate() {
+                let is_left = left[i] > least[i];
+                *entry = if is_left { (rows[i].product(rows[best], length) - *entry) / pivot } else { 0.0 };
+            }
             left.iter_mut().zip(&column).for_each(|(left, c)| *left -= c * c);
             left[best] = 0.0;
             columns.push(column);
