@@ -216,6 +216,10 @@ fn hold(data: &StepData, modes: &mut Modes, mut at: At, linear: &LinearSolver) -
         is_rounded = iteration > 1 && change <= ROUNDING && change >= last;
         let is_slow = iteration > 2 && (change.is_nan() || change >= 0.5 * last);
         if is_rounded || is_slow {
+            if change <= ROUNDING && modes.hold_at(data, &rows, &at.kinematics) {
+                let impulses = modes.impulses(&shares, &factors);
+                return Some(HeldSolution { at, factors, rows, impulses, iterations: iteration });
+            }
             break;
         }
         last = change;

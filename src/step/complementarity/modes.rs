@@ -14,6 +14,7 @@
 
 use nalgebra::{DMatrix, DVector, Vector3};
 
+use super::accuracy::RESIDUAL;
 use super::data::StepData;
 use super::equations::{DIRECTIONS, scaled_velocities};
 use super::kinematics::Kinematics;
@@ -339,15 +340,15 @@ impl Modes {
         }
         // What each factor changes, one after the other.
         let mut changes = vec![0.0; size * velocities.len()];
-        for (j, column) in changes.chunks_exact_mut(velocities.len()).enumerate() {
-            for (row, shares) in rows.carried.iter().chain(&rows.held).zip(shares.0.chunks_exact(size)) {
+        for (row, shares) in rows.carried.iter().chain(&rows.held).zip(shares.0.chunks_exact(size)) {
+            for (column, share) in changes.chunks_exact_mut(velocities.len()).zip(shares) {
                 // Bodies that have nothing to do with each other have no share.
-                if shares[j] != 0.0 {
-                    row.add_to(column, shares[j] * data.scales.impulse);
+                if *share != 0.0 {
+                    row.add_to(column, share * data.scales.impulse);
                 }
             }
-            respond(column);
         }
+        changes.chunks_exact_mut(velocities.len()).for_each(respond);
         let columns = || changes.chunks_exact(velocities.len());
         let change: Vec<f64> = free.iter().zip(velocities).map(|(a, b)| a - b).collect();
         let mut matrix = DMatrix::zeros(size, size);
@@ -397,9 +398,19 @@ impl Modes {
         out.resize(velocities.len(), T::from(0.0));
         data.momentum_balance(&velocities, &momentum, out);
         let values = self.values(data, &rows, &kinematics);
-        let unit =
-            |i: usize| if i < self.normals.len() { data.scales.approach } else { data.scales.velocity };
-        out.extend(values.into_iter().enumerate().map(|(i, value)| value * T::from(1.0 / unit(i))));
+        let of_size_one = |(i, value): (usize, T)| value * T::from(1.0 / self.unit(data, i));
+        out.extend(values.into_iter().enumerate().map(of_size_one));
+    }
+
+    /// What a condition is measured in, m/s.
+    fn unit<T>(&self, data: &StepData<T>, condition: usize) -> f64 {
+        if condition < self.normals.len() { data.scales.approach } else { data.scales.velocity }
+    }
+
+    /// Whether the conditions hold.
+    pub fn hold_at(&self, data: &StepData, rows: &Rows, kinematics: &Kinematics) -> bool {
+        let values = self.values(data, rows, kinematics).into_iter().enumerate();
+        values.map(|(i, value)| value.abs() / self.unit(data, i)).all(|left| left <= RESIDUAL)
     }
 
     /// How far a contact gives under the factors: it would carry if it gave.
