@@ -29,6 +29,8 @@ use crate::scalar::Scalar;
 pub(super) const DIRECTIONS: usize = 4;
 /// The least impulse that an equivalent contact point is divided by, in units of the scale.
 const LEAST_IMPULSE: f64 = 1e-12;
+/// The least part of the impulses of a patch that has a direction.
+const LEAST_ALONG: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrictionLaw {
@@ -244,24 +246,31 @@ pub(super) fn patch_slip<T: Scalar>(
     kinematics: &Kinematics<T>,
 ) -> Slip<T> {
     let zero = T::from(0.0);
-    let (mut impulse, mut weighted) = (zero, Vector3::from_element(zero));
+    let (mut impulse, mut weighted, mut along) =
+        (zero, Vector3::from_element(zero), Vector3::from_element(zero));
     let mut heaviest: Option<(f64, usize)> = None;
     for (&k, &p) in used.iter().zip(impulses) {
         if data.contacts[k].patch == patch {
             impulse += p;
             weighted += kinematics.gaps[k].point * p;
+            along += kinematics.gaps[k].normal * p;
             if heaviest.is_none_or(|(most, _)| p.real() > most) {
                 heaviest = Some((p.real(), k));
             }
         }
     }
+    // The mean of the normals: that of one contact would jump where another one comes to carry more.
+    let (is_loaded, square) = (impulse.real() > LEAST_IMPULSE, along.dot(&along));
     let normal = match heaviest {
+        Some(_) if is_loaded && square.real() > (LEAST_ALONG * impulse.real()).powi(2) => {
+            along * square.sqrt().recip()
+        }
         Some((_, k)) => kinematics.gaps[k].normal,
         None => Vector3::new(zero, zero, T::from(1.0)),
     };
     let bodies = data.patches[patch].bodies;
     let frame = kinematics.frame(&data.patches[patch], &normal);
-    let point = if impulse.real() > LEAST_IMPULSE {
+    let point = if is_loaded {
         weighted * impulse.recip()
     } else {
         heaviest.map_or(weighted, |(_, k)| kinematics.gaps[k].point)
