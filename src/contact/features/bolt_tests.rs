@@ -128,7 +128,7 @@ fn gaps(
         let gap = local.at(x_wh, x_wb);
         (pair, local, gap)
     };
-    found.into_iter().map(gap).collect()
+    found.pairs.into_iter().map(gap).collect()
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_bolt_along_the_axis_of_a_hole_has_finite_distances() {
                 }
                 // Points are all around where the whole circle is as near.
                 if tilt < 1e-9 {
-                    assert!(found.len() >= 16, "{shape:?} {tilt}: {}", found.len());
+                    assert!(found.pairs.len() >= 16, "{shape:?} {tilt}: {}", found.pairs.len());
                 }
             }
         }
