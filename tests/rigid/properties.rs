@@ -130,3 +130,27 @@ fn cylinders_that_rock_on_their_rims_converge() {
         }
     }
 }
+
+/// Where patches are about to slip, or have just stopped, steps by `ecp` are solved as a whole.
+#[test]
+fn boxes_that_fall_on_each_other_are_stepped_as_a_whole() {
+    let sizes = [[0.1, 0.08, 0.06], [0.04, 0.05, 0.2], [0.3, 0.3, 0.03]];
+    let mut rng = ChaCha8Rng::seed_from_u64(103);
+    let mut place = |i: usize| {
+        let [shift, turn] = [0.03, 0.05].map(|size| vector(&mut rng, size));
+        let velocity = SpatialVelocity::new(vector(&mut rng, 2.0), vector(&mut rng, 0.3));
+        let middle = Vector3::new(shift.x, shift.y, 0.2 + 0.22 * i as f64);
+        let pose = RigidTransform::new(rotation_exponential(&turn), middle);
+        BodyState { velocity, ..BodyState::at_rest(&pose) }
+    };
+    let mut state = State::of_bodies((0..4).map(&mut place).collect());
+    let bodies = (0..4).map(|i| shape(Shape::Box { size: sizes[i % 3] }, 1.0, &format!("box {i}"))).collect();
+    let model = on_plane(bodies, 0.5, [1.0, 1.0, 0.05], 9.81);
+    let mut workspace = StepWorkspace::default();
+    for step in 0..250 {
+        let problem = StepProblem::new(&model, &state, 2e-3);
+        let after = Integrator::Complementarity(ComplementarityMethod::Ecp).step(&problem, &mut workspace);
+        state = after.unwrap_or_else(|error| panic!("step {step}: {error}"));
+        assert!(workspace.substeps().is_none(), "step {step} was divided");
+    }
+}

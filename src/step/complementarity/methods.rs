@@ -4,7 +4,7 @@ use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
 use super::active_set::{At, Sticking, first_modes, modes_of, rounded, solve_by_active_set};
 use super::data::StepData;
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
-use super::held::{Held, Solution};
+use super::held::{Held, HeldEquations, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};
 use super::modes::Modes;
 use super::relax::relaxed;
@@ -23,8 +23,10 @@ const FEW: usize = 10;
 const HOLDS: f64 = 1e-10;
 /// Sweeps before the Newton iteration of an equivalent contact point, the first time.
 const FIRST_SWEEPS: usize = 3;
-/// A residual from which modes are found by pivots.
+/// A residual from which modes are found by pivots, or by holding those that are there.
 const NEARLY: f64 = 1e-5;
+/// How often what is held changes.
+const CHANGES: usize = 8;
 /// How deep a contact that takes no part may be, in parts of velocity scale times step.
 const DEPTH: f64 = 1e-9;
 
@@ -251,17 +253,17 @@ fn equivalent_point(
         let layout = Layout::new(data, FrictionLaw::Ellipsoid, used);
         let mut z = variables(data, &layout, &solution);
         let outcome = solve_mixed(&Equations { data, layout: &layout }, &mut z, &limits);
+        let held = match outcome.converged {
+            true => Some(Held::Ellipsoids { active: active(data, &layout, &z), layout: layout.clone() }),
+            false if outcome.residual <= NEARLY => by_holding(data, &layout, &mut z),
+            false => None,
+        };
         solution.velocities = scaled_velocities(data, &z);
         let gaps = data.kinematics(&solution.velocities).gaps;
         let depth = gaps.iter().map(|gap| -gap.distance).fold(0.0, f64::max);
-        if outcome.converged && depth <= DEPTH * data.scales.velocity * data.dt {
-            let mut functions = Vec::new();
-            evaluate(data, &layout, &z, &mut functions);
-            let mut active = vec![true; layout.impulses()];
-            active.extend((layout.impulses()..layout.size()).map(|i| z[i] > functions[i]));
+        if let Some(held) = held.filter(|_| depth <= DEPTH * data.scales.velocity * data.dt) {
             let iterations = taken + outcome.iterations;
             let carrying = layout.used.iter().copied().zip(z[layout.impulses()..].iter().copied()).collect();
-            let held = Held::Ellipsoids { layout, active };
             return Ok(Solution { held, variables: z, carrying, friction: Vec::new(), iterations });
         }
         failure = Failure::NotConverged { iterations: taken, residual: outcome.residual.max(depth) };
@@ -270,4 +272,34 @@ fn equivalent_point(
         }
     }
     Err(failure)
+}
+
+/// Which equations hold at variables: all that are complementary to nothing, and of the pairs those whose variable is the larger one.
+fn active(data: &StepData, layout: &Layout, z: &[f64]) -> Vec<bool> {
+    let mut functions = Vec::new();
+    evaluate(data, layout, z, &mut functions);
+    let first = layout.impulses();
+    (0..layout.size()).map(|i| i < first || z[i] > functions[i]).collect()
+}
+
+/// The solution near variables by Newton's method with what is 0 held at 0, and what does not hold changed: where a patch is about to
+/// slip Fischer's function is curved within a small part of the way that is left, and its own directions lead nowhere.
+fn by_holding(data: &StepData, layout: &Layout, z: &mut [f64]) -> Option<Held> {
+    let limits = NewtonLimits { tolerance: RESIDUAL, iterations: FEW };
+    let mut held = Held::Ellipsoids { active: active(data, layout, z), layout: layout.clone() };
+    let mut functions = Vec::new();
+    for _ in 0..CHANGES {
+        if !solve_mixed(&HeldEquations { data, held: &held }, z, &limits).converged {
+            return None;
+        }
+        evaluate(data, layout, z, &mut functions);
+        let Held::Ellipsoids { active, .. } = &mut held else { return None };
+        let fails = |&i: &usize| if active[i] { z[i] < -RESIDUAL } else { functions[i] < -RESIDUAL };
+        let failing: Vec<usize> = (layout.impulses()..layout.size()).filter(fails).collect();
+        if failing.is_empty() {
+            return Some(held);
+        }
+        failing.into_iter().for_each(|i| active[i] = !active[i]);
+    }
+    None
 }
