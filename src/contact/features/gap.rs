@@ -138,12 +138,14 @@ impl<T: Scalar> LocalGap<T> {
     /// Whether one of the features is a ball or a corner. Distances of others have kinks on the way to where they are: where a
     /// circle is level, or two edges are parallel.
     pub fn is_of_point(&self) -> bool {
-        !matches!(
+        !self.is_of_circle() && !matches!(self.kind, GapKind::LineLine { .. })
+    }
+
+    /// Whether one of the features is a circle, whose nearest point may go far around with little motion.
+    pub fn is_of_circle(&self) -> bool {
+        matches!(
             self.kind,
-            GapKind::CirclePlane { .. }
-                | GapKind::LineLine { .. }
-                | GapKind::CircleWall { .. }
-                | GapKind::CircleCorner { .. }
+            GapKind::CirclePlane { .. } | GapKind::CircleWall { .. } | GapKind::CircleCorner { .. }
         )
     }
 

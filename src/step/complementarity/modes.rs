@@ -407,8 +407,12 @@ impl Modes {
         if condition < self.normals.len() { data.scales.approach } else { data.scales.velocity }
     }
 
-    /// Whether the conditions hold.
+    /// Whether the conditions hold at the end of linear steps that do not settle any more, such that what is left is rounding: where
+    /// something slips, or a circle is about to tip, small changes may lead away.
     pub fn hold_at(&self, data: &StepData, rows: &Rows, kinematics: &Kinematics) -> bool {
+        if self.slips() || self.carrying.iter().any(|of| data.contacts[of.contact].gap.is_of_circle()) {
+            return false;
+        }
         let values = self.values(data, rows, kinematics).into_iter().enumerate();
         values.map(|(i, value)| value.abs() / self.unit(data, i)).all(|left| left <= RESIDUAL)
     }
