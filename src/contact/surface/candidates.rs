@@ -9,11 +9,13 @@ use std::collections::HashMap;
 
 use nalgebra::Matrix3;
 
-use crate::contact::surface::search::Elements;
 use crate::field::hierarchy::{
     Hierarchy, PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair,
 };
 use crate::spatial::RigidTransform;
+
+/// The elements of O and of F, tetrahedra or triangles, that a polygon lies in; 0 for a half-space.
+pub type Elements = [u32; 2];
 
 /// The least margin, in parts of the size of the elements: it hardly makes a list longer, and lasts for bodies at rest.
 const LEAST_MARGIN: f64 = 1e-4;

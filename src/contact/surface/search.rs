@@ -7,6 +7,7 @@ use crate::contact::pair::collider::Collider;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
 use crate::contact::surface::candidates::Candidates;
+pub use crate::contact::surface::candidates::Elements;
 use crate::contact::surface::clip::{Clipper, ON_FACE, snapped};
 use crate::contact::surface::element_cache::Remembered;
 use crate::contact::surface::equilibrium::{Equilibrium, PARALLEL_FIELDS, SAME_BOUND, scaled};
@@ -26,9 +27,6 @@ pub(crate) struct SearchMemory {
     triangles: Remembered<SeenTriangle>,
     found: Vec<Elements>,
 }
-
-/// The elements of O and of F, tetrahedra or triangles, that a polygon lies in; 0 for a half-space.
-pub type Elements = [u32; 2];
 
 impl SearchMemory {
     /// The elements of the polygons that the last search has visited, in its order.

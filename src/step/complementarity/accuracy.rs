@@ -2,8 +2,6 @@
 
 use super::data::StepData;
 
-/// What may be left of each equation, in parts of the scales.
-pub(super) const RESIDUAL: f64 = 1e-11;
 /// Changes of velocities at which an iteration of linear problems ends, in parts of the scale.
 pub(super) const LEAST_CHANGE: f64 = 1e-13;
 /// Changes at which it has come to rounding where it does not get smaller.

@@ -3,8 +3,8 @@
 
 use nalgebra::Vector3;
 
-use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
-use super::data::StepData;
+use super::accuracy::{LEAST_CHANGE, ROUNDING, difference};
+use super::data::{RESIDUAL, StepData};
 use super::equations::{DIRECTIONS, Layout, Scaling, scaled_velocities};
 use super::held::{Held, HeldEquations, Solution};
 use super::kinematics::Kinematics;

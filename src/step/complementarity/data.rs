@@ -2,7 +2,6 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::accuracy::RESIDUAL;
 use super::dynamics::{BODY, BodyStep};
 use super::joints::{JointStep, LawPoint};
 use crate::contact::{Collider, FeaturePair, LocalGap, combine_ellipsoids, combine_friction};
@@ -10,6 +9,9 @@ use crate::multibody::tree::Workspace;
 use crate::multibody::{Body, Forces, GeometryPair, Model, Motion, State, contact_collider};
 use crate::scalar::Scalar;
 use crate::spatial::{RigidTransform, SpatialVelocity};
+
+/// What may be left of each equation, in parts of the scales.
+pub(super) const RESIDUAL: f64 = 1e-11;
 
 /// A contact by its pair of geometries (an index in [`Model::pairs`]) and the features that come near.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! The methods that find the velocities after a step.
 
-use super::accuracy::{LEAST_CHANGE, RESIDUAL, ROUNDING, difference};
+use super::accuracy::{LEAST_CHANGE, ROUNDING, difference};
 use super::active_set::{At, Sticking, first_modes, modes_of, rounded, solve_by_active_set};
-use super::data::StepData;
+use super::data::{RESIDUAL, StepData};
 use super::equations::{Equations, FrictionLaw, Layout, evaluate, scaled_velocities};
 use super::held::{Held, HeldEquations, Solution};
 use super::linear::{LinearSolver, cone_variables, linear_solution, variables};

@@ -109,7 +109,7 @@ impl Failure {
             Self::Ray => return StepError::NoImpulses { bodies },
             Self::NotConverged { iterations, residual } => (iterations, residual),
         };
-        StepError::NotConverged { iterations, residual, allowed: accuracy::RESIDUAL, bodies }
+        StepError::NotConverged { iterations, residual, allowed: data::RESIDUAL, bodies }
     }
 }
 

@@ -14,8 +14,7 @@
 
 use nalgebra::{DMatrix, DVector, Vector3};
 
-use super::accuracy::RESIDUAL;
-use super::data::StepData;
+use super::data::{RESIDUAL, StepData};
 use super::equations::{DIRECTIONS, scaled_velocities};
 use super::kinematics::Kinematics;
 use super::normals::{normal_rows, row_at_end};

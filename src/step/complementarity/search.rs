@@ -1,7 +1,6 @@
 //! A step in `f64`: which features touch, and the solution with them.
 
-use super::accuracy::RESIDUAL;
-use super::data::{FoundContact, StepData, geometries};
+use super::data::{FoundContact, RESIDUAL, StepData, geometries};
 use super::dynamics::BODY;
 use super::equations::scaled_velocities;
 use super::held::{Held, Solution};
