@@ -291,3 +291,45 @@ fn other_mistakes_are_told_what_to_write() {
         run(&["fit", text(&folder.0.join("fit.toml")), "--out", text(&folder.0.join("b.json"))]);
     assert!(code == Some(2) && told.contains("b.progress.json: cannot be written"), "{told}");
 }
+
+/// A table with a mistake in one row tells nothing, and limits nothing from one side either.
+#[test]
+fn tables_with_a_mistake_bound_nothing() {
+    let folder = folder("mistyped");
+    let fit = folder.file(
+        "fit.toml",
+        FIT.replace("initial = 3e4\n", "initial = 3e4\nlog = true\nlower = 1e3\nupper = 1e7\n"),
+    );
+    let depths = [0.001, 0.002, 0.003, 0.05, 0.005, 0.006, 0.007, 0.008];
+    let force = |i: usize| 3e5 * (1e-3 * (i as f64 + 1.0)).powi(2);
+    let row = |(i, depth): (usize, &f64)| format!("{depth},{:.4}\n", force(i));
+    let rows: String = depths.iter().enumerate().map(row).collect();
+    folder.file("press.csv", format!("depth_m,force_N\n{rows}"));
+    let (_, printed, _) = run(&["fit", text(&fit)]);
+    assert!(printed.contains("not known: the residuals are"), "{printed}");
+    assert!(!printed.contains("at most") && !printed.contains("at least"), "{printed}");
+    // The mark of thousands is none of decimals.
+    let table = "depth_m;force_N\n0.001;787.5\n0.002;1,111\n";
+    folder.file("press.csv", table);
+    let (code, _, told) = run(&["fit", text(&fit)]);
+    let part = "press.csv, line 3, column `force_N`: `1,111`";
+    assert!(code == Some(2) && told.contains(part) && told.contains("decimal mark"), "{told}");
+    folder.file("press.csv", table.replace("787.5", "787,5").replace("0.00", "0,00"));
+    assert_eq!(run(&["check", text(&fit)]).0, Some(0));
+}
+
+#[test]
+fn outputs_that_are_no_files_and_bodies_as_light_as_nothing_are_told() {
+    let folder = folder("outputs");
+    for arguments in [&["fit", "fit.toml", "--out", "-"][..], &["optimize", "problem.toml", "--out", "-"]] {
+        let file = folder.0.join(arguments[1]);
+        let (code, _, told) = run(&[arguments[0], text(&file), "--out", "-"]);
+        assert!(code == Some(2) && told.contains("--json prints"), "{told}");
+        assert!(!std::path::Path::new("-").exists());
+    }
+    let millimetres = SCENE.replace("radius = 0.05, resolution = 0.05", "radius = 50, resolution = 50");
+    let (_, told) = said(&folder, "mm.toml", &millimetres);
+    assert!(told.contains("less than air: lengths are in metres"), "{told}");
+    let (code, _, told) = run(&["report", text(&folder.0.join("nowhere"))]);
+    assert!(code == Some(2) && told.contains("nowhere: there is no such file or folder"), "{told}");
+}
