@@ -48,6 +48,7 @@ use std::process::ExitCode;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use interruption::handle_interruption;
+use isobar::io::FileError;
 use messages::{set_quiet, tell};
 
 // What the commands share, each from the file that it is in.
@@ -174,11 +175,11 @@ fn ended(outcome: Result<(), Error>, code: u8) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::from(code),
         // Whoever read the output has seen enough.
-        Err(Error::Output(source) | Error::Write { source, .. })
-            if source.kind() == std::io::ErrorKind::BrokenPipe =>
-        {
-            ExitCode::from(code)
-        }
+        Err(
+            Error::Output(source)
+            | Error::Write { source, .. }
+            | Error::File(FileError::Write { source, .. }),
+        ) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(code),
         Err(error) => {
             // Bad files were told one by one.
             if !matches!(error, Error::BadFiles(_)) {

@@ -20,7 +20,7 @@ const DECADES: i32 = 4;
 const HALVINGS: usize = 5;
 /// Of a limit near a bound so many at most, until this part of its distance from there is left.
 const MOST_HALVINGS: usize = 25;
-const LEFT: f64 = 0.1;
+const LEFT: f64 = 0.01;
 /// Most iterations of the others at a point, which start nearby, and the tolerance of the cost there: the limit is no finer.
 const MOST_ITERATIONS: u64 = 2;
 const TOLERANCE: f64 = 1e-3;
