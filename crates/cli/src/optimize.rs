@@ -144,7 +144,7 @@ const AFTER_END: f64 = 0.5;
 /// and a term that costs so many times as much then is told.
 const MUCH_MORE: f64 = 10.0;
 /// Costs are nothing below this part of that at the start.
-const NOTHING: f64 = 1e-6;
+const NOTHING: f64 = 1e-9;
 
 /// What to say of a motion that does not last: which term of the cost grows soon after the end, with the last commands held.
 fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {

@@ -72,7 +72,7 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
     let (Some(smallest), Some(largest)) = (extreme(|a, b| a < b), extreme(|a, b| a > b)) else {
         return Vec::new();
     };
-    let mut warnings = light_warnings(scene, bodies);
+    let mut warnings = Vec::new();
     // Robots' links have their sizes from their own files.
     for (&(i, size), t) in sizes.iter().filter_map(|entry| Some((entry, scene.bodies.get(entry.0)?))) {
         let other = [smallest, largest]
@@ -96,7 +96,7 @@ pub(in crate::io) fn size_warnings(scene: &SceneTable, bodies: &[Body]) -> Vec<P
         );
         warnings.push(Problem::new(FieldPath::root().key("bodies").index(i), message));
     }
-    warnings
+    if warnings.is_empty() { light_warnings(scene, bodies) } else { warnings }
 }
 
 /// What to say of free bodies that weigh nothing for their size.

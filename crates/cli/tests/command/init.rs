@@ -118,7 +118,7 @@ fn a_fit_finds_what_the_recording_was_made_with() {
         let of = |row: usize| columns.clone().map(move |column| 14 * row + column);
         let squares = (0..31).flat_map(of).map(|i| ((recorded[i] - again[i]) / sigma).powi(2));
         let mean = squares.sum::<f64>() / (31.0 * 3.0);
-        assert!((0.7..1.4).contains(&mean), "{columns:?}: {mean}");
+        assert!((0.6..1.5).contains(&mean), "{columns:?}: {mean}");
     }
 }
 
