@@ -143,8 +143,6 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
 const AFTER_END: f64 = 0.5;
 /// and a term that costs so many times as much then is told.
 const MUCH_MORE: f64 = 10.0;
-/// Costs are nothing below this part of that at the start.
-const NOTHING: f64 = 1e-9;
 
 /// What to say of a motion that does not last: which term of the cost grows soon after the end, with the last commands held.
 fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
@@ -154,7 +152,7 @@ fn lets_go(file: &ProblemFile, report: &OptimizeReport) -> Option<String> {
     let later = parts(file, &problem, &report.optimum.variables).ok()?;
     let terms = file.objective.terms().iter().zip(report.costs.iter().zip(later));
     let mut grown = terms.filter(|(term, (part, later))| {
-        let before = part.end.max(report.optimum.cost).max(NOTHING * report.cost_at_start);
+        let before = part.end.max(report.optimum.cost);
         match term.when {
             When::End => *later > MUCH_MORE * before,
             // Per second.
