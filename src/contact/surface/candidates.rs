@@ -102,7 +102,9 @@ impl Lists {
             // The wider the margin, the rarer the search and the longer the list: both together cost least about here.
             let moved = if is_same { mover.moved_since(&list.last) } else { f64::INFINITY };
             let (mean, least) = ((moved * grain).sqrt(), LEAST_MARGIN * grain);
-            let margin = if mean >= LEAST_QUERIES * moved { mean.max(least) } else { least };
+            // Written so that an infinite motion, or none that is known, has the least.
+            let is_slow = LEAST_QUERIES.powi(2) * moved <= grain;
+            let margin = if is_slow { mean.max(least) } else { least };
             (list.asked, list.made_at, list.margin) = (asked, mover.pose, margin);
             list.elements.clear();
             search = Some(margin);
@@ -244,6 +246,24 @@ mod tests {
                 assert!(made <= searches, "pair {number} that moves by {most}: {made} searches");
             }
             assert!(touched > 300, "pair {number}: {touched}");
+        }
+    }
+
+    /// What is asked of other materials is found anew, and does not take in all pairs of elements.
+    #[test]
+    fn a_list_of_other_pressures_has_the_least_margin() {
+        let ball = |modulus: f64| {
+            let material = Material::new(modulus, 0.0, 0.0);
+            Collider::of_shape(&Shape::Sphere { radius: 0.1 }, 0.06, material).expect("a ball")
+        };
+        let (a, mut b, mut memory) = (ball(1e5), ball(1e5), SearchMemory::default());
+        let x_wa = RigidTransform::from_translation([0.0, 0.01, 0.15]);
+        for modulus in [1e5, 2e5, 3e5] {
+            b.material.hydroelastic_modulus = modulus;
+            let pair = ContactPair::at_rest(&a, x_wa, &b, RigidTransform::identity());
+            assert_eq!(polygons(&pair, &mut memory), polygons(&pair, &mut SearchMemory::default()));
+            let list = memory.candidates.lists.by_pair.values().next().expect("a list");
+            assert!(list.margin > 0.0 && list.margin < 1e-4, "{}", list.margin);
         }
     }
 
