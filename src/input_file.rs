@@ -34,6 +34,36 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
+/// Lines of tables longer than this, in bytes, are not read: their reader needs memory for a whole one.
+const LONGEST_LINE: usize = 64 << 20;
+
+/// Text whose lines have a limited length.
+pub(crate) struct Lines<R> {
+    input: R,
+    /// What has been read of the present line.
+    length: usize,
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.input.read(buffer)?;
+        let last = buffer[..count].iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        self.length = last.map_or(self.length + count, |last| count - last - 1);
+        match self.length <= LONGEST_LINE {
+            true => Ok(count),
+            false => Err(Error::new(
+                ErrorKind::FileTooLarge,
+                format!("it has a line of more than {LONGEST_LINE} bytes"),
+            )),
+        }
+    }
+}
+
+/// Opens a file of lines, such as a table.
+pub(crate) fn open_lines(path: &Path) -> Result<Lines<Limited<File>>> {
+    Ok(Lines { input: open(path)?, length: 0 })
+}
+
 fn too_long(most: u64) -> Error {
     Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))
 }
@@ -133,5 +163,11 @@ mod tests {
         }
         let endless = Limited::new(std::io::repeat(b'#'), 0, 1 << 20).and_then(bytes_of);
         assert_eq!(endless.expect_err("it ends").kind(), ErrorKind::FileTooLarge);
+        let lines = |input: &'static [u8]| {
+            let long = Limited::new(input.chain(std::io::repeat(b'#')).take(1 << 30), 0, 1 << 30)?;
+            std::io::copy(&mut Lines { input: long, length: 0 }, &mut std::io::sink())
+        };
+        let error = lines(b"a\nb").expect_err("the second line is too long");
+        assert_eq!(error.to_string(), format!("it has a line of more than {LONGEST_LINE} bytes"));
     }
 }

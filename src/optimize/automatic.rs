@@ -4,6 +4,7 @@ use argmin::core::{Error, Gradient, KV, Problem, Solver, State, TerminationReaso
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Resumable;
+use super::evaluations::Evaluations;
 use super::ilqr::{Ilqr, StagedProblem};
 use super::lbfgsb::Lbfgsb;
 use super::solver::{Convergence, DescentState, check_setting};
@@ -50,6 +51,13 @@ impl Resumable for Automatic {
         match &self.turn {
             Turn::Ilqr(solver) => solver.check(bounds),
             Turn::Lbfgs(solver) => solver.check(bounds),
+        }
+    }
+
+    fn evaluated_again(&self) -> Evaluations {
+        match &self.turn {
+            Turn::Ilqr(solver) => solver.evaluated_again(),
+            Turn::Lbfgs(solver) => solver.evaluated_again(),
         }
     }
 }

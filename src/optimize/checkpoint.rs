@@ -3,7 +3,7 @@
 //! After every iteration the solver and what it has come to are given to a [`CheckpointStore`]; a run
 //! that finds something there goes on from it. A run that is interrupted at any time loses at most its
 //! current iteration, and continues to the same bits: gradients, Jacobians and motions are not saved but
-//! evaluated again from the saved variables.
+//! evaluated again from the saved variables, and counted once.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -118,6 +118,11 @@ pub trait Resumable {
     /// # Errors
     /// The first field that cannot.
     fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField>;
+
+    /// What a run that goes on from this state evaluates again, since it is not kept, and counts then.
+    fn evaluated_again(&self) -> Evaluations {
+        Evaluations::default()
+    }
 }
 
 /// The format of checkpoints; a change of meaning changes it.
@@ -280,7 +285,7 @@ where
             iteration: state.iter,
             variables: state.param.clone().ok_or_else(missing)?,
             cost: state.cost,
-            evaluations: self.history.counter.read(),
+            evaluations: self.history.counter.read().without(&solver.evaluated_again()),
             history: self.history.iterations.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             solver: solver.clone(),
         };

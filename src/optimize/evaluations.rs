@@ -23,6 +23,17 @@ pub struct Evaluations {
     pub jacobians: u64,
 }
 
+impl Evaluations {
+    /// Those without others that are among them.
+    pub(super) fn without(&self, others: &Self) -> Self {
+        Self {
+            rollouts: self.rollouts.saturating_sub(others.rollouts),
+            gradients: self.gradients.saturating_sub(others.gradients),
+            jacobians: self.jacobians.saturating_sub(others.jacobians),
+        }
+    }
+}
+
 /// Counts evaluations; shared by the threads that make them.
 #[derive(Debug, Default)]
 pub struct EvaluationCounter {

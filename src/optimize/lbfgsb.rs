@@ -58,9 +58,7 @@ pub struct Lbfgsb {
     pairs: VecDeque<Pair>,
     convergence: Option<Convergence>,
     has_found_no_step: bool,
-    #[serde(default)]
-    keeps_gradient: bool,
-    /// That of the last iteration, where checkpoints keep it.
+    /// That of the last iteration, for a run that goes on: the problem may not evaluate to the same again.
     #[serde(default)]
     gradient: Option<Vec<f64>>,
 }
@@ -99,7 +97,6 @@ impl Lbfgsb {
             pairs: VecDeque::new(),
             convergence: None,
             has_found_no_step: false,
-            keeps_gradient: false,
             gradient: None,
         }
     }
@@ -152,13 +149,6 @@ impl Lbfgsb {
     pub fn with_cost_tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
         self.tolerances = self.tolerances.with_cost(tolerance)?;
         Ok(self)
-    }
-
-    /// Whether checkpoints keep the last gradient (default: no; a run that goes on evaluates it again). They must where the
-    /// problem may not evaluate to the same again.
-    #[must_use]
-    pub fn with_kept_gradient(self, keeps: bool) -> Self {
-        Self { keeps_gradient: keeps, ..self }
     }
 
     /// Why the method stopped by itself; `None` while it runs or where something else ended it.
@@ -301,6 +291,7 @@ where
         if !cost.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
             return Err(Error::msg("cost or gradient at the start is not finite"));
         }
+        self.gradient = Some(gradient.clone());
         let kv = argmin::kv!("gradient_norm" => self.bounds.projected_gradient_norm(&x, &gradient););
         Ok((state.param(x).cost(cost).gradient(gradient), Some(kv)))
     }
@@ -344,7 +335,7 @@ where
             }
             self.pairs.clear();
         }
-        self.gradient = self.keeps_gradient.then(|| at.gradient.clone());
+        self.gradient = Some(at.gradient.clone());
         let norm = self.bounds.projected_gradient_norm(&at.x, &at.gradient);
         if norm <= self.tolerances.gradient {
             self.convergence = Some(Convergence::Gradient);

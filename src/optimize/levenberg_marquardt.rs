@@ -14,6 +14,7 @@ use self::linear_model::{LinearModel, evaluate, residuals_at};
 use self::stops::Stops;
 use super::bounds::Bounds;
 use super::checkpoint::Resumable;
+use super::evaluations::Evaluations;
 use super::least_squares::half_square;
 use super::solver::{Convergence, Tolerances, check_setting, exit};
 use crate::interruption;
@@ -273,6 +274,10 @@ impl Resumable for LevenbergMarquardt {
             check("solver.linearization[1]", jacobian, residuals.len() * n)?;
         }
         InvalidField::check_numbers("solver.scale", &self.scale, n, 0.0)
+    }
+
+    fn evaluated_again(&self) -> Evaluations {
+        Evaluations { jacobians: (!self.keeps_linearization).into(), ..Evaluations::default() }
     }
 }
 

@@ -131,9 +131,9 @@ fn from_here(text: &str) -> String {
     }
 }
 
-/// The command of this process, as a shell would take it.
+/// The command of this process, as a shell would take it. Without `--resume`, which changes no result.
 pub(super) fn command_line() -> String {
-    let arguments = std::env::args_os().skip(1).map(|argument| {
+    let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--resume").map(|argument| {
         let text = from_here(&argument.to_string_lossy());
         let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
         match !text.is_empty() && text.chars().all(is_plain) {

@@ -53,9 +53,26 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
+/// A message that does not end in the name of one of Rust's numbers.
+fn in_words(message: String) -> String {
+    const WORDS: [(&[&str], &str); 3] = [
+        (&["f64"], "a number"),
+        (&["i32", "i64"], "a whole number"),
+        (&["u8", "u16", "u32", "u64", "usize"], "a whole number that is not negative"),
+    ];
+    match message.rsplit_once("expected ") {
+        Some((found, last)) => match WORDS.iter().find(|(names, _)| names.contains(&last)) {
+            Some((_, words)) => format!("{found}expected {words}"),
+            None => message,
+        },
+        None => message,
+    }
+}
+
 impl de::Error for Wrong {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(Box::new(Mistake { message: message.to_string(), position: None, inner_to_outer: Vec::new() }))
+        let message = in_words(message.to_string());
+        Self(Box::new(Mistake { message, position: None, inner_to_outer: Vec::new() }))
     }
 }
 

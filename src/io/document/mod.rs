@@ -291,7 +291,7 @@ mod tests {
                 "name = 'a'\nshape = { sphere = {\nradius = 'x' } }",
                 "{\"name\": \"a\",\n\"shape\": {\"sphere\": {\n\"radius\": \"x\"}}}"
             ),
-            "3: shape.sphere.radius: invalid type: string \"x\", expected f64"
+            "3: shape.sphere.radius: invalid type: string \"x\", expected a number"
         );
         assert_eq!(
             wrong("name = 'a'\nshape = 'sphere'", "{\"name\": \"a\",\n\"shape\": \"sphere\"}"),
@@ -308,14 +308,14 @@ mod tests {
         assert_eq!(wrong("count = 3", "{\"count\": 3}"), "1: the file: missing field `name`");
         assert_eq!(
             wrong("name = 'a'\ncount = -3", "{\"name\": \"a\",\n\"count\": -3}"),
-            "2: count: invalid value: integer `-3`, expected usize"
+            "2: count: invalid value: integer `-3`, expected a whole number that is not negative"
         );
         assert_eq!(
             wrong(
                 "name = 'a'\nrows = [\n[1, 2],\n[3, true]]",
                 "{\"name\": \"a\",\n\"rows\": [\n[1, 2],\n[3, true]]}"
             ),
-            "4: rows[1][1]: invalid type: boolean `true`, expected f64"
+            "4: rows[1][1]: invalid type: boolean `true`, expected a number"
         );
         assert_eq!(
             wrong("name = [1]", "{\"name\": [1]}"),
@@ -347,6 +347,9 @@ mod tests {
         assert!(json::parse(&deep).unwrap_err().message.contains("nested"));
         assert!(toml::parse(&format!("a = {deep}")).is_err());
         assert!(toml::parse("a = 1\na = 2").unwrap_err().message.contains("duplicate key"));
+        let comma = toml::parse("a = 1\nb = -10,25 # N").unwrap_err().message;
+        assert_eq!(comma, "found `10,25`; a number has a decimal point");
+        assert!(!toml::parse("a = 'x',5").unwrap_err().message.contains("decimal"));
         let date = toml::parse("name = 2020-01-01").unwrap();
         let wrong = deserialize::contents::<Table>(&date).unwrap_err();
         assert_eq!(wrong.message, "invalid type: date 2020-01-01, expected a string");

@@ -14,12 +14,26 @@ pub(super) fn parse(text: &str) -> Result<Node, Misplaced> {
         position: error.span().map(|span| span.start),
         message: match error.span().filter(|_| error.message().contains("duplicate key")) {
             Some(span) => duplicate(text, span.start),
-            None => error.message().trim().replace('\n', ", "),
+            None => error
+                .span()
+                .and_then(|span| decimal_comma(text, span.start))
+                .unwrap_or_else(|| error.message().trim().replace('\n', ", ")),
         },
     })?;
     let start = document.span().start;
     let value = table(document.get_ref(), &FieldPath::root())?;
     Ok(Node { start, value })
+}
+
+/// What to say where a number ends at this byte in a comma and digits.
+fn decimal_comma(text: &str, at: usize) -> Option<String> {
+    let digits = |c: char| c.is_ascii_digit();
+    let before = &text[..at];
+    let start = before.trim_end_matches(digits).len();
+    let after = text[at..].strip_prefix(',')?;
+    let length = after.find(|c| !digits(c)).unwrap_or(after.len());
+    let found = (start < at && length > 0).then(|| format!("{},{}", &before[start..], &after[..length]))?;
+    Some(format!("found `{found}`; a number has a decimal point"))
 }
 
 /// What to say of a key at this byte that is there before: of one in brackets, how its tables are written.

@@ -60,7 +60,7 @@ pub(super) fn read(
     }
     warnings.extend(tree.ignored.warnings());
     Ok(RobotParts {
-        name: root.attribute("model").unwrap_or_default().to_owned(),
+        name: root.attribute("model").unwrap_or("MuJoCo Model").to_owned(),
         bodies: tree.bodies,
         joints: tree.joints,
         shapes: tree.shapes,

@@ -132,8 +132,8 @@ impl TrajectoryTable {
     /// number of fields, a field is not a finite number, or times do not increase.
     pub fn read(path: impl AsRef<Path>) -> Result<TrajectoryTable, FileError> {
         let path = path.as_ref();
-        let file =
-            input_file::open(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        let file = input_file::open_lines(path)
+            .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         let invalid = |line: u64, message: String| FileError::Row { path: path.to_owned(), line, message };
         let mut csv = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(file);
         let header = csv.headers().map_err(|error| csv_error(path, error))?.clone();

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::columns::Columns;
-use crate::input_file::{self, Limited};
+use crate::input_file::{self, Limited, Lines};
 use crate::optimize::data_error::DataError;
 use crate::shown::shown;
 
@@ -233,6 +233,7 @@ pub fn unclaimed_columns(
     Ok(UnclaimedColumns { line, names })
 }
 
-pub(super) fn open(path: &Path) -> Result<Limited<File>, DataError> {
-    input_file::open(path).map_err(|source| DataError::Read { path: path.display().to_string(), source })
+pub(super) fn open(path: &Path) -> Result<Lines<Limited<File>>, DataError> {
+    input_file::open_lines(path)
+        .map_err(|source| DataError::Read { path: path.display().to_string(), source })
 }

@@ -191,7 +191,6 @@ pub(in crate::optimize) fn solve(
         }
         Method::Lbfgs => {
             let solver = Lbfgsb::new().with_bounds(lower, upper)?.with_cost_tolerance(tolerance)?;
-            let solver = solver.with_kept_gradient(kept.is_some());
             run_kept(problem, solver, settings, x, (progress, kept), Lbfgsb::convergence)
         }
     }

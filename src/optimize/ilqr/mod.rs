@@ -16,6 +16,7 @@ pub use stages::{Expansion, Policy, StageExpansion, StagedProblem};
 
 use super::bounds::projected_gradient_norm;
 use super::checkpoint::Resumable;
+use super::evaluations::Evaluations;
 use super::solver::{Convergence, DescentState, Tolerances, check_setting, exit};
 use crate::interruption;
 use crate::optimize::data_error::InvalidField;
@@ -166,6 +167,10 @@ impl Resumable for Ilqr {
         self.tolerances.check()?;
         self.regularization.check()?;
         InvalidField::check_numbers("solver.scales", &self.scales, lower.len(), 0.0)
+    }
+
+    fn evaluated_again(&self) -> Evaluations {
+        Evaluations { jacobians: self.expansion.is_some().into(), ..Evaluations::default() }
     }
 }
 

@@ -214,7 +214,9 @@ impl Watch {
             self.energies.add_stored(model, &self.frames, pair);
             let size = smaller_size(model, pair);
             if look.depth > DEEP_OVERLAP * size {
-                let cause = WarningCause::DeepStart { depth: look.depth, size, force: look.force.norm() };
+                // Where middles are close, pressure over gradient is more than there can be.
+                let (depth, force) = (look.depth.min(size), look.force.norm());
+                let cause = WarningCause::DeepStart { depth, size, force };
                 self.warnings.push(MotionWarning::of_pair(model, index, time, cause));
                 deep[index] = true;
             }
