@@ -10,7 +10,7 @@ use serde::Serialize;
 
 pub use self::settings::{FitSettings, FitStarts, Method};
 pub use self::several::{StartOutcome, fit_from_starts};
-pub(super) use self::solve::solve;
+pub(super) use self::solve::{ROUGH, solve};
 use self::solve::{Solved, solve_from, values_at};
 use super::least_squares::{Finer, FittedModel, LeastSquares, Residuals, half_square};
 use super::parameters::FitParameters;

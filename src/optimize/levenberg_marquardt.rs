@@ -93,6 +93,8 @@ pub struct LevenbergMarquardt {
     has_acceleration: bool,
     #[serde(default)]
     ends_in_noise: bool,
+    #[serde(default)]
+    is_rough: bool,
     /// Updates of the Jacobian since it was evaluated.
     #[serde(default)]
     updates: usize,
@@ -146,6 +148,7 @@ impl LevenbergMarquardt {
             secant_updates: false,
             has_acceleration: false,
             ends_in_noise: false,
+            is_rough: false,
             updates: 0,
             costs: Vec::new(),
             stops: None,
@@ -220,6 +223,13 @@ impl LevenbergMarquardt {
     #[must_use]
     pub fn with_end_in_noise(self, ends: bool) -> Self {
         Self { ends_in_noise: ends, ..self }
+    }
+
+    /// Whether it ends as soon as no step promises more than an error of a tenth of a standard error costs (default: no), for
+    /// a solution that something else goes on from, or whose residuals jump by as much.
+    #[must_use]
+    pub fn with_rough_end(self, is_rough: bool) -> Self {
+        Self { is_rough, ..self }
     }
 
     /// Whether checkpoints keep the last residuals and their Jacobian (default: no; a run that goes on evaluates them again).
@@ -343,12 +353,17 @@ where
             }
         }
 
+        if self.is_rough && self.updates == 0 && self.promises_noise(&x, &model) {
+            self.convergence.get_or_insert(Convergence::Cost);
+        }
+        let has_ended = self.convergence.is_some();
+
         let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
         let x_norm = norm(&mut x.iter().zip(&self.scale).map(|(x, d)| x * d));
 
         let (mut last_error, mut may_correct) = (None, self.has_acceleration);
         let accepted = loop {
-            if self.convergence == Some(Convergence::Gradient) {
+            if has_ended {
                 break None;
             }
             let p = self.step(&x, &model.gradient, &model.r, &model.q);

@@ -23,17 +23,15 @@ use crate::optimize::solver::{Convergence, Ended, SolverState, run};
 /// Most times that substeps are held at what the fit has come to.
 const MOST_ROUNDS: usize = 4;
 
-/// The cost tolerance while substeps follow the parameters: what jumps cannot be told more finely.
-const TOLERANCE_OF_JUMPS: f64 = 1e-3;
+/// The cost tolerance from which on a solution is rough: something goes on from it, and what is less than its errors is not
+/// looked for.
+pub(in crate::optimize) const ROUGH: f64 = 1e-3;
 
 /// The damping of the first step of the method of Levenberg and Marquardt. Parameters of contact are hard to tell from
 /// one another, and a larger one holds back what few residuals say for many iterations.
 const FIRST_DAMPING: f64 = 1e-4;
 
-/// The cost tolerance of an easier problem, whose solution is only where the fit goes on from.
-const TOLERANCE_OF_EASED: f64 = 1e-3;
-
-/// Most iterations of it.
+/// Most iterations of an easier problem.
 const MOST_EASED: u64 = 20;
 
 /// What the solver of a fit came to.
@@ -99,7 +97,7 @@ fn eased_start(
     kept: Option<&Arc<KeptFit>>,
 ) -> Result<(Vec<f64>, u64), Error> {
     let Some(easier) = model.eased() else { return Ok((x, 0)) };
-    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE_OF_EASED);
+    let cost_tolerance = settings.cost_tolerance.max(ROUGH);
     // It must not use up what the problem itself needs.
     let max_iterations = (settings.max_iterations / 2).min(MOST_EASED);
     let settings = FitSettings { cost_tolerance, max_iterations, ..*settings };
@@ -143,10 +141,10 @@ fn solve_through_jumps(
         return Ok((run(stage, settings.cost_tolerance, (x, made), None, progress)?, None));
     }
     let (mut first, mut at) = (1, (x, made));
+    let rough = settings.cost_tolerance.max(ROUGH);
     if let Stage::Held(round) = stage {
         first = round;
     } else {
-        let rough = settings.cost_tolerance.max(TOLERANCE_OF_JUMPS);
         let ended = run(stage, rough, at, None, progress)?;
         held = find_substeps(&ended.variables)?;
         if ended.is_out_of_iterations || ended.is_interrupted {
@@ -155,10 +153,14 @@ fn solve_through_jumps(
         at = (ended.variables, ended.iterations);
     }
     for round in first.. {
-        let ended = run(Stage::Held(round), settings.cost_tolerance, at, Some(&held), None)?;
-        let is_stopped = ended.is_out_of_iterations || ended.is_interrupted;
+        // Substeps that were found once more tell what jumps with them.
+        let tolerance = if round == 1 { settings.cost_tolerance } else { rough };
+        let ended = run(Stage::Held(round), tolerance, at.clone(), Some(&held), None)?;
+        if ended.is_out_of_iterations || ended.is_interrupted || ended.variables == at.0 {
+            return Ok((ended, Some(held)));
+        }
         let found = find_substeps(&ended.variables)?;
-        if is_stopped || found == held || round >= MOST_ROUNDS {
+        if found == held || round >= MOST_ROUNDS {
             return Ok((ended, Some(held)));
         }
         (held, at) = (found, (ended.variables, ended.iterations));
@@ -186,6 +188,7 @@ pub(in crate::optimize) fn solve(
             let solver = solver.with_secant_updates(problem.has_costly_jacobian());
             let logarithm = |parameter: &FitParameter| parameter.log.then(|| parameter.initial.ln());
             let starts = problem.parameters().as_slice().iter().map(logarithm).collect();
+            let solver = solver.with_rough_end(tolerance >= ROUGH);
             let solver = solver.with_stops(starts).with_kept_linearization(kept.is_some());
             run_kept(problem, solver, settings, x, (progress, kept), LevenbergMarquardt::convergence)
         }

@@ -9,7 +9,7 @@ use argmin::core::Error;
 
 use super::walk::Walk;
 use super::{held_substeps, walk};
-use crate::optimize::fit::{Fit, FitSettings};
+use crate::optimize::fit::{Fit, FitSettings, ROUGH};
 use crate::optimize::least_squares::{LeastSquares, Residuals, half_square};
 use crate::optimize::parameters::FitParameters;
 use crate::optimize::uncertainty::Identifiability;
@@ -21,9 +21,8 @@ const HALVINGS: usize = 5;
 /// Of a limit near a bound so many at most, until this part of its distance from there is left.
 const MOST_HALVINGS: usize = 25;
 const LEFT: f64 = 0.01;
-/// Most iterations of the others at a point, which start nearby, and the tolerance of the cost there: the limit is no finer.
+/// Most iterations of the others at a point, which start nearby.
 const MOST_ITERATIONS: u64 = 2;
-const TOLERANCE: f64 = 1e-3;
 /// Distance as a part of that at the limit, within which all is flat.
 const FLAT: f64 = 0.1;
 /// Of a cost that is a parabola, the distance halfway from a bound to the limit, as a part of that at the limit, where the bound
@@ -64,7 +63,7 @@ pub fn judge_one_sided<R: Residuals>(
         let problem = held.iter().fold(problem, |problem, held| problem.holding(held));
         rough.cost_after = half_square(&problem.residuals_at(&result.values())?);
     }
-    let cost_tolerance = settings.cost_tolerance.max(TOLERANCE);
+    let cost_tolerance = settings.cost_tolerance.max(ROUGH);
     let settings = FitSettings { max_iterations: MOST_ITERATIONS, cost_tolerance, ..*settings };
     for index in open {
         let found = walk(model, parameters, (index, held.as_ref()), settings, &rough)

@@ -103,6 +103,8 @@ pub fn optimize_constrained_trajectory(
     let found = checkpoints.map(|checkpoints| load(checkpoints, problem, constraints)).transpose()?.flatten();
     let mut state = match found {
         Some(saved) => {
+            // It is remembered, as after the round.
+            problem.cost(&saved.variables)?;
             problem.counter().set(&saved.evaluations);
             saved
         }
@@ -132,15 +134,14 @@ pub fn optimize_constrained_trajectory(
             progress.tell_round(&told(constraints, &state));
         }
         last = Some(found);
-        if interruption::is_requested() {
+        // From the end of the round before, a run that goes on comes to the same end.
+        let is_last = is_done || is_hopeless(&state) || state.rounds.len() >= settings.max_rounds;
+        if is_last || interruption::is_requested() {
             break;
         }
         state.evaluations = problem.evaluations();
         if let Some(ProblemCheckpoints { store, .. }) = checkpoints {
             store.save(&serde_json::to_string(&state)?)?;
-        }
-        if is_done || is_hopeless(&state) {
-            break;
         }
     }
     if let Some(progress) = progress {

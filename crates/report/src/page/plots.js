@@ -4,6 +4,7 @@ const IS_DARK = window.matchMedia("(prefers-color-scheme: dark)").matches;
 const COLORS = IS_DARK
   ? ["#6aa9ee", "#f0925a", "#6cc483", "#e07aa8", "#ab9ee0", "#c7a66b", "#6ccbd8", "#a3acb9"]
   : ["#1f5fa8", "#d1662a", "#3a8f4f", "#a43b6b", "#7a6bb0", "#8a6d3b", "#3a9aa8", "#6b7280"];
+const LEFT_MARGIN = 74; // of a plot, px
 
 class PlotColumn {
   constructor(plots, film, container) {
@@ -52,7 +53,7 @@ class PlotColumn {
       return seriesTraces(series, color, dashes[index]);
     });
     // A long title goes on in a second line where the plot is narrow.
-    const isLong = place.clientWidth < 9 * plot.title.length;
+    const isLong = place.clientWidth - LEFT_MARGIN < 9 * plot.title.length;
     const layout = plotLayout(isLong ? { ...plot, title: plot.title.replace(", ", ",<br>") } : plot, traces);
     if (plot.time) layout.xaxis.range = [...this.range];
     await Plotly.newPlot(place, traces, layout, {
@@ -176,7 +177,7 @@ function plotLayout(plot, traces) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: paint("--ink") },
     paper_bgcolor: "transparent",
     plot_bgcolor: "transparent",
-    margin: { l: 74, r: 24, t: 34 + 2 * more, b: 60 },
+    margin: { l: LEFT_MARGIN, r: 24, t: 34 + 2 * more, b: 60 },
     xaxis: { ...axis(plot.x), ...(plot.log_x ? { type: "log", exponentformat: "e" } : {}) },
     yaxis: { ...axis(plot.y), type: plot.log_y ? "log" : "linear", exponentformat: "e" },
     showlegend: hasLegend,
