@@ -357,6 +357,10 @@ impl<'a> LeastSquares<'a> {
         Self { substeps: Some(substeps), ..self }
     }
 
+    pub(super) fn is_holding(&self) -> bool {
+        self.substeps.is_some()
+    }
+
     /// The same problem that writes down the model's own unknowns whenever it was differentiated, which is when they change.
     pub(super) fn telling(self, unknowns: Option<&'a Mutex<Vec<f64>>>) -> Self {
         Self { unknowns, ..self }

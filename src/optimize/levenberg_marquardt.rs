@@ -94,7 +94,7 @@ pub struct LevenbergMarquardt {
     #[serde(default)]
     ends_in_noise: bool,
     #[serde(default)]
-    is_rough: bool,
+    negligible: f64,
     /// Updates of the Jacobian since it was evaluated.
     #[serde(default)]
     updates: usize,
@@ -119,6 +119,8 @@ const ROUNDING_OF_COST: f64 = 1e-13;
 /// A step that promises less than this part of the cost and is rejected has met the noise of the
 /// residuals (those of a simulation hold an iteration's tolerance).
 const NOISE_OF_COST: f64 = 1e-10;
+/// The error that noise may leave, as a part of a standard error.
+const NOISE: f64 = 0.1;
 /// So many iterations must together lower the cost by more than that.
 const MOST_IDLE: usize = 20;
 /// Ratio of actual to predicted reduction below which a step is tried with a correction too.
@@ -148,7 +150,7 @@ impl LevenbergMarquardt {
             secant_updates: false,
             has_acceleration: false,
             ends_in_noise: false,
-            is_rough: false,
+            negligible: 0.0,
             updates: 0,
             costs: Vec::new(),
             stops: None,
@@ -225,11 +227,11 @@ impl LevenbergMarquardt {
         Self { ends_in_noise: ends, ..self }
     }
 
-    /// Whether it ends as soon as no step promises more than an error of a tenth of a standard error costs (default: no), for
-    /// a solution that something else goes on from, or whose residuals jump by as much.
+    /// It ends as soon as no step promises more than an error of this part of a standard error costs (default: 0), for a
+    /// solution that something else goes on from, or whose residuals jump by as much.
     #[must_use]
-    pub fn with_rough_end(self, is_rough: bool) -> Self {
-        Self { is_rough, ..self }
+    pub fn with_negligible_error(self, part: f64) -> Self {
+        Self { negligible: part, ..self }
     }
 
     /// Whether checkpoints keep the last residuals and their Jacobian (default: no; a run that goes on evaluates them again).
@@ -255,13 +257,15 @@ impl LevenbergMarquardt {
     fn is_idle(&mut self, cost: f64, after: &LinearModel) -> bool {
         self.costs.push(cost);
         let first = self.costs.len().checked_sub(MOST_IDLE);
-        first.is_some_and(|first| self.costs[first] - half_square(&after.residuals) <= after.cost_of_noise())
+        first.is_some_and(|first| {
+            self.costs[first] - half_square(&after.residuals) <= after.cost_of_error(NOISE)
+        })
     }
 
-    /// Whether the linear model promises no more than that, even without damping.
-    fn promises_noise(&self, x: &[f64], model: &LinearModel) -> bool {
+    /// Whether the linear model promises no more than an error of this part of a standard error costs, even without damping.
+    fn promises_only(&self, part: f64, x: &[f64], model: &LinearModel) -> bool {
         let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
-        model.reduction(&whole.step(x, &model.gradient, &model.r, &model.q)) <= model.cost_of_noise()
+        model.reduction(&whole.step(x, &model.gradient, &model.r, &model.q)) <= model.cost_of_error(part)
     }
 }
 
@@ -353,7 +357,7 @@ where
             }
         }
 
-        if self.is_rough && self.updates == 0 && self.promises_noise(&x, &model) {
+        if self.negligible > 0.0 && self.updates == 0 && self.promises_only(self.negligible, &x, &model) {
             self.convergence.get_or_insert(Convergence::Cost);
         }
         let has_ended = self.convergence.is_some();
@@ -432,7 +436,7 @@ where
             self.growth *= 2.0;
             let is_stopped = interruption::is_requested();
             if is_stopped || trial == x || !self.damping.is_finite() || self.damping > LARGEST_DAMPING {
-                if !is_stopped && self.promises_noise(&x, &model) {
+                if !is_stopped && self.promises_only(NOISE, &x, &model) {
                     self.convergence = Some(Convergence::Noise);
                     break None;
                 }
@@ -460,7 +464,7 @@ where
                 if self.ends_in_noise
                     && self.is_idle(cost, &model)
                     && self.updates == 0
-                    && self.promises_noise(&trial, &model)
+                    && self.promises_only(NOISE, &trial, &model)
                 {
                     self.convergence.get_or_insert(Convergence::Noise);
                 }

@@ -501,14 +501,9 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             assert_eq!(resumed.variables, whole.variables, "{method:?} after {stop}");
             assert_eq!((resumed.cost, resumed.iterations), (whole.cost, whole.iterations));
             assert_eq!(resumed.termination, whole.termination);
-            let course = |optimum: &TrajectoryOptimum| -> Vec<_> {
-                optimum.history.iter().map(|h| (h.iteration, h.cost, h.gradient_norm)).collect()
-            };
-            assert_eq!(course(&resumed), course(&whole));
+            // With what was evaluated before, counted once.
+            assert_eq!((resumed.evaluations, &resumed.history), (whole.evaluations, &whole.history));
             assert_eq!(whole.history.len() as u64, whole.iterations + 1);
-            // What was evaluated before is counted, and little of it twice.
-            let (once, twice) = (whole.evaluations.rollouts, resumed.evaluations.rollouts);
-            assert!(twice >= once && twice <= once + 2, "{once} {twice}");
             // A finished run has nothing left to do.
             let again = run(method, checkpoints()).expect("goes on");
             assert_eq!((again.variables, again.iterations), (whole.variables.clone(), whole.iterations));

@@ -27,6 +27,10 @@ const MOST_ROUNDS: usize = 4;
 /// looked for.
 pub(in crate::optimize) const ROUGH: f64 = 1e-3;
 
+/// The errors of a rough solution, as a part of standard errors, and those that are left where jumps of substeps make as much.
+const ERROR_OF_ROUGH: f64 = 0.1;
+const ERROR_OF_JUMPS: f64 = 0.01;
+
 /// The damping of the first step of the method of Levenberg and Marquardt. Parameters of contact are hard to tell from
 /// one another, and a larger one holds back what few residuals say for many iterations.
 const FIRST_DAMPING: f64 = 1e-4;
@@ -188,7 +192,11 @@ pub(in crate::optimize) fn solve(
             let solver = solver.with_secant_updates(problem.has_costly_jacobian());
             let logarithm = |parameter: &FitParameter| parameter.log.then(|| parameter.initial.ln());
             let starts = problem.parameters().as_slice().iter().map(logarithm).collect();
-            let solver = solver.with_rough_end(tolerance >= ROUGH);
+            let solver = solver.with_negligible_error(match tolerance >= ROUGH {
+                true => ERROR_OF_ROUGH,
+                false if problem.is_holding() => ERROR_OF_JUMPS,
+                false => 0.0,
+            });
             let solver = solver.with_stops(starts).with_kept_linearization(kept.is_some());
             run_kept(problem, solver, settings, x, (progress, kept), LevenbergMarquardt::convergence)
         }

@@ -6,9 +6,6 @@ use nalgebra::{DMatrix, DVector};
 use super::LeastSquaresState;
 use crate::optimize::least_squares::half_square;
 
-/// What an error of a tenth of a standard error costs, over the variance of the residuals.
-const COST_OF_NOISE: f64 = 0.5e-2;
-
 /// Residuals with their linear model at a point.
 pub(super) struct LinearModel {
     pub residuals: Vec<f64>,
@@ -43,11 +40,11 @@ impl LinearModel {
         0.5 * self.residuals.iter().zip(residuals).map(|(a, b)| (a - b) * (a + b)).sum::<f64>()
     }
 
-    /// What an error of a tenth of a standard error of a variable costs; without freedom less than anything.
-    pub fn cost_of_noise(&self) -> f64 {
+    /// What an error of this part of a standard error of a variable costs; without freedom less than anything.
+    pub fn cost_of_error(&self, part: f64) -> f64 {
         match self.residuals.len().saturating_sub(self.jacobian.ncols()) {
             0 => f64::NEG_INFINITY,
-            freedom => COST_OF_NOISE * 2.0 * half_square(&self.residuals) / freedom as f64,
+            freedom => part.powi(2) * half_square(&self.residuals) / freedom as f64,
         }
     }
 

@@ -254,6 +254,38 @@ fn a_cost_that_falls_by_next_to_nothing_ends_the_run() {
 }
 
 #[test]
+fn an_error_that_is_negligible_is_not_looked_for() {
+    // An exponential through points that scatter: what is left is a part of the standard error of its rate.
+    fn time(k: usize) -> f64 {
+        k as f64 / 10.0
+    }
+    fn noise(k: usize) -> f64 {
+        if k.is_multiple_of(2) { 0.1 } else { -0.1 }
+    }
+    let problem = || {
+        Functions(
+            |x: &[f64]| (0..20).map(|k| (x[0] * time(k)).exp() - time(k).exp() + noise(k)).collect(),
+            |x: &[f64]| DMatrix::from_fn(20, 1, |k, _| time(k) * (x[0] * time(k)).exp()),
+        )
+    };
+    let solved = |part: f64, start: f64| {
+        let (state, solver) =
+            solve(problem(), LevenbergMarquardt::new().with_negligible_error(part), &[start]);
+        assert!(solver.convergence().is_some());
+        (state.get_param().unwrap()[0], state.get_iter())
+    };
+    let (exact, steps) = solved(0.0, 0.2);
+    let slopes = (problem().1)(&[exact]).norm();
+    let variance = (problem().0)(&[exact]).iter().map(|r| r * r).sum::<f64>() / 19.0;
+    for part in [0.1, 0.01] {
+        let (x, sooner) = solved(part, 0.2);
+        assert!((x - exact).abs() < 1.05 * part * variance.sqrt() / slopes && sooner < steps, "{part} {x}");
+        // At once where it begins there.
+        assert_eq!(solved(part, x), (x, 1));
+    }
+}
+
+#[test]
 fn a_variable_that_the_residuals_stop_depending_on_is_stopped() {
     // x/(1 + x) is measured as 1.1 to within 1, and y as 2.
     fn noise(k: usize) -> f64 {
