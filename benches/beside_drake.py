@@ -1,4 +1,4 @@
-"""Contact queries and steps in Drake and in isobar, on one thread, in turns: the table of `docs/beside_drake.md`.
+"""Contact queries and steps in Drake and in isobar, on one thread, in turns: the tables of the guide (Speed) and of `docs/steps.md` (Cost).
 
     pip install drake
     cargo bench --no-run
@@ -313,9 +313,8 @@ def in_isobar(program, name):
     found = re.search(r"bench: +([0-9,]+) ns/iter", output)
     if found is None:
         raise SystemExit(f"{program}: measured nothing of `{name}`:\n{output}")
-    rows = [line for line in output.splitlines() if "bench:" not in line]
-    faces = re.findall(r"(?:^.*?  +(\d+)  +[\d.]+ [µm]?s|(\d+) faces)", "\n".join(rows), re.MULTILINE)
-    return float(found[1].replace(",", "")) * 1e-9, next((float(a or b) for a, b in faces), float("nan"))
+    faces = re.search(r"(\d+) faces", output) or re.search(r"^\S.*?  +(\d+)  +[\d.]+ [µm]?s", output, re.MULTILINE)
+    return float(found[1].replace(",", "")) * 1e-9, float(faces[1]) if faces else float("nan")
 
 
 def duration(seconds):
