@@ -298,7 +298,12 @@ where
         if let Some(last) = saved.history.last_mut() {
             last.cost = cost;
         }
-        self.history.counter.set(&saved.evaluations);
+        let mut evaluations = saved.evaluations;
+        if saved.iteration >= self.max_iterations {
+            // No iteration follows that would.
+            evaluations = evaluations.with(&saved.solver.evaluated_again());
+        }
+        self.history.counter.set(&evaluations);
         *self.history.iterations.lock().unwrap_or_else(PoisonError::into_inner) = saved.history;
         let mut state = IterState::<Vec<f64>, Vec<f64>, J, (), R, f64>::new();
         state.best_param = Some(saved.variables.clone());

@@ -24,6 +24,15 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
+    /// Those and others.
+    pub(super) fn with(&self, others: &Self) -> Self {
+        Self {
+            rollouts: self.rollouts.saturating_add(others.rollouts),
+            gradients: self.gradients.saturating_add(others.gradients),
+            jacobians: self.jacobians.saturating_add(others.jacobians),
+        }
+    }
+
     /// Those without others that are among them.
     pub(super) fn without(&self, others: &Self) -> Self {
         Self {

@@ -507,7 +507,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
             // A finished run has nothing left to do.
             let again = run(method, checkpoints()).expect("goes on");
             assert_eq!((again.variables, again.iterations), (whole.variables.clone(), whole.iterations));
-            assert_eq!(again.history, resumed.history);
+            assert_eq!((again.evaluations, again.history), (whole.evaluations, resumed.history));
             // Another problem, another method.
             let other = ProblemCheckpoints { store: store.clone(), problem: "other".to_owned() };
             let refused = run(method, Some(other)).expect_err("other problem").to_string();

@@ -170,7 +170,7 @@ impl Resumable for Ilqr {
     }
 
     fn evaluated_again(&self) -> Evaluations {
-        Evaluations { jacobians: self.expansion.is_some().into(), ..Evaluations::default() }
+        Evaluations { jacobians: 1, ..Evaluations::default() }
     }
 }
 
