@@ -3,6 +3,7 @@
 mod correction;
 mod damped_step;
 mod linear_model;
+mod resumed;
 mod secant;
 mod stops;
 
@@ -13,12 +14,9 @@ use serde::{Deserialize, Serialize};
 use self::linear_model::{LinearModel, evaluate, residuals_at};
 use self::stops::Stops;
 use super::bounds::Bounds;
-use super::checkpoint::Resumable;
-use super::evaluations::Evaluations;
 use super::least_squares::half_square;
 use super::solver::{Convergence, Tolerances, check_setting, exit};
 use crate::interruption;
-use crate::optimize::data_error::InvalidField;
 
 /// The state that argmin iterates: variables, gradient Jᵀr, Jacobian J, residuals r, and the cost
 /// ½‖r‖².
@@ -266,32 +264,6 @@ impl LevenbergMarquardt {
     fn promises_only(&self, part: f64, x: &[f64], model: &LinearModel) -> bool {
         let whole = Self { damping: NEGLIGIBLE_DAMPING, ..self.clone() };
         model.reduction(&whole.step(x, &model.gradient, &model.r, &model.q)) <= model.cost_of_error(part)
-    }
-}
-
-impl Resumable for LevenbergMarquardt {
-    fn check(&self, bounds: (&[f64], &[f64])) -> Result<(), InvalidField> {
-        self.bounds.check(bounds)?;
-        self.tolerances.check()?;
-        let number = InvalidField::check_number;
-        number("solver.initial_damping", self.initial_damping, f64::MIN_POSITIVE, f64::INFINITY)?;
-        number("solver.step_tolerance", self.step_tolerance, 0.0, f64::INFINITY)?;
-        number("solver.damping", self.damping, 0.0, f64::INFINITY)?;
-        number("solver.growth", self.growth, 2.0, f64::INFINITY)?;
-        InvalidField::check_numbers("solver.costs", &self.costs, self.costs.len(), 0.0)?;
-        let n = bounds.0.len();
-        self.stops.as_ref().map_or(Ok(()), |stops| stops.check(n))?;
-        if let Some((residuals, jacobian)) = &self.linearization {
-            let check =
-                |field, x: &[f64], count| InvalidField::check_numbers(field, x, count, f64::NEG_INFINITY);
-            check("solver.linearization[0]", residuals, residuals.len())?;
-            check("solver.linearization[1]", jacobian, residuals.len() * n)?;
-        }
-        InvalidField::check_numbers("solver.scale", &self.scale, n, 0.0)
-    }
-
-    fn evaluated_again(&self) -> Evaluations {
-        Evaluations { jacobians: (!self.keeps_linearization).into(), ..Evaluations::default() }
     }
 }
 
