@@ -47,7 +47,10 @@ pub fn fit(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
         if result.converged && !result.uncertainty.is_misfit() {
             let goes_on = || !interruption::is_requested();
             // Without limits the fit is none the worse.
-            let judged = judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, &goes_on);
+            let diagnostics = problem.diagnostics(&result.values()).map_err(|error| failed(&error))?;
+            let (parameters, settings) = (&file.parameters, file.settings());
+            let variance = diagnostics.long_run_variance();
+            let judged = judge_one_sided(&problem, parameters, settings, &mut result, variance, &goes_on);
             warnings.extend(judged.err().map(|error| format!("no limits of parameters: {error}")));
         }
         Ok((json(&result)?, warnings))

@@ -15,9 +15,14 @@ pub struct Whiteness {
     pub p_value: f64,
     /// The mean autocorrelation of neighbours, ρ_1.
     pub neighbours: f64,
+    /// The largest long-run variance of a component, its mean square times 1 + 2 Σ ρ_k over the lags before the first ρ_k that is
+    /// not positive: what the variance of a mean is in proportion to.
+    pub long_run_variance: f64,
 }
 
 const MOST_LAGS: usize = 10;
+/// Those that long-run variances are summed over, at most.
+const LAGS_OF_VARIANCE: usize = 1000;
 /// Residuals for each lag, at least.
 const RESIDUALS_PER_LAG: usize = 4;
 
@@ -30,7 +35,7 @@ pub(super) fn ljung_box(components: &[Vec<f64>]) -> Option<Whiteness> {
     if lags == 0 {
         return None;
     }
-    let (mut statistic, mut neighbours, mut count) = (0.0, 0.0, 0);
+    let (mut statistic, mut neighbours, mut count, mut long_run_variance) = (0.0, 0.0, 0, 0.0);
     for series in components {
         let square: f64 = series.iter().map(|r| r * r).sum();
         if !(square > 0.0 && square.is_finite()) {
@@ -43,6 +48,9 @@ pub(super) fn ljung_box(components: &[Vec<f64>]) -> Option<Whiteness> {
             * length
             * (length + 2.0);
         neighbours += correlation(1);
+        let lags = 1..n.min(LAGS_OF_VARIANCE);
+        let positive: f64 = lags.map(correlation).take_while(|correlation| *correlation > 0.0).sum();
+        long_run_variance = f64::max(long_run_variance, square / length * (1.0 + 2.0 * positive));
         count += 1;
     }
     if count == 0 {
@@ -54,6 +62,7 @@ pub(super) fn ljung_box(components: &[Vec<f64>]) -> Option<Whiteness> {
         degrees_of_freedom,
         p_value: chi_squared_tail(statistic, degrees_of_freedom),
         neighbours: neighbours / count as f64,
+        long_run_variance,
     })
 }
 
@@ -97,6 +106,22 @@ mod tests {
         let part = rejected.count() as f64 / f64::from(u16::try_from(runs).unwrap());
         // Four standard errors of 0.5 %, and the statistic is χ²-distributed for many residuals only.
         assert!((part - 0.05).abs() < 0.03, "{part}");
+    }
+
+    #[test]
+    fn the_long_run_variance_is_that_of_the_process() {
+        // That of x_k = ρ x_{k−1} + noise is 1/(1 − ρ)².
+        for (rho, expected) in [(0.0, 1.0), (0.5, 4.0), (0.9, 100.0)] {
+            let noise = gaussian(5, 2, 20_000);
+            let mut last = 0.0;
+            let mut next = |x: &f64| {
+                last = rho * last + x;
+                last
+            };
+            let process = noise.iter().map(&mut next).collect();
+            let found = ljung_box(&[process]).unwrap().long_run_variance;
+            assert!((found / expected - 1.0_f64).abs() < 0.2, "{rho}: {found}");
+        }
     }
 
     #[test]

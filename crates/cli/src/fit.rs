@@ -143,10 +143,12 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
         .map_err(|error| fit_error(&arguments.fit, &error))?;
     result.uncertainty.judge_misfit();
+    let diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
+    let variance = diagnostics.long_run_variance();
     if result.converged && !result.uncertainty.is_misfit() && !interruption::is_requested() {
         let goes_on = || !interruption::is_requested();
         // Without limits the fit is none the worse.
-        judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, &goes_on)
+        judge_one_sided(&problem, &file.parameters, file.settings(), &mut result, variance, &goes_on)
             .unwrap_or_else(|e| remark(format_args!("isobar: warning: no limits of parameters: {e}")));
     }
     let after = problem.errors(&result.values()).map_err(|e| failed(&e))?;
@@ -159,7 +161,6 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
         true => followed(&problem, &file, &result)?,
         false => Vec::new(),
     };
-    let diagnostics = problem.diagnostics(&result.values()).map_err(|e| failed(&e))?;
     let report = FitReport {
         what_to_record: problem.what_to_record(&result.uncertainty.estimates),
         masses: problem.found_masses(&result.values()).map_err(|e| failed(&e))?,

@@ -226,6 +226,23 @@ impl Diagnostics {
         remarks.extend(outliers.iter().map(outlier_remark));
         Self { quantities, outliers, remarks }
     }
+
+    /// The largest long-run variance of the quantities whose residuals are not white; 0 if all are.
+    pub fn long_run_variance(&self) -> f64 {
+        let is_colored = colored(&self.quantities);
+        let tested = self.quantities.iter().filter_map(|quantity| Some((quantity, quantity.whiteness?)));
+        let colored = tested.filter(|(quantity, white)| is_colored(quantity, white));
+        colored.map(|(_, white)| white.long_run_variance).fold(0.0, f64::max)
+    }
+}
+
+/// Whether the residuals of a quantity among these are not white.
+fn colored(quantities: &[QuantityDiagnostics]) -> impl Fn(&QuantityDiagnostics, &Whiteness) -> bool + use<> {
+    let tested = quantities.iter().filter(|quantity| quantity.whiteness.is_some()).count();
+    let level = RARE / tested.max(1) as f64;
+    move |quantity, white| {
+        quantity.mean_square > NEGLIGIBLE && white.p_value < level && white.neighbours > CORRELATED
+    }
 }
 
 fn of_series(series: &Series) -> QuantityDiagnostics {
@@ -253,12 +270,9 @@ fn of_series(series: &Series) -> QuantityDiagnostics {
 
 /// Which quantities of which measurements are not white, the worst first.
 fn whiteness_remarks(quantities: &[QuantityDiagnostics]) -> Vec<String> {
-    let tested = || quantities.iter().filter_map(|quantity| Some((quantity, quantity.whiteness?)));
-    let level = RARE / tested().count().max(1) as f64;
-    let is_colored = |white: Whiteness| white.p_value < level && white.neighbours > CORRELATED;
-    let mut colored: Vec<_> = tested()
-        .filter(|(quantity, white)| quantity.mean_square > NEGLIGIBLE && is_colored(*white))
-        .collect();
+    let is_colored = colored(quantities);
+    let tested = quantities.iter().filter_map(|quantity| Some((quantity, quantity.whiteness?)));
+    let mut colored: Vec<_> = tested.filter(|(quantity, white)| is_colored(quantity, white)).collect();
     colored.sort_by(|a, b| b.1.neighbours.total_cmp(&a.1.neighbours));
     let one = |(quantity, white): &(&QuantityDiagnostics, Whiteness)| {
         format!(

@@ -30,7 +30,9 @@ const FLAT: f64 = 0.1;
 const HALFWAY: f64 = 0.676;
 
 /// Gives each positive parameter that is not determined, but that the data bound from one side, that limit for its verdict.
-/// The limit is one against the least cost on the way.
+/// The limit is one against the least cost on the way. Its level takes the residuals' variance for no less than
+/// `long_run_variance` (see [`Diagnostics::long_run_variance`](crate::optimize::identification::Diagnostics::long_run_variance)): of what
+/// the model misses, many samples in a row say the same.
 /// `goes_on` is asked before each cost; once it says no, the verdicts that are missing stay as they are.
 ///
 /// # Errors
@@ -40,6 +42,7 @@ pub fn judge_one_sided<R: Residuals>(
     parameters: &FitParameters,
     settings: &FitSettings,
     result: &mut Fit,
+    long_run_variance: f64,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     use Identifiability::{AtBound, NoDependence, TooUncertain};
@@ -67,6 +70,7 @@ pub fn judge_one_sided<R: Residuals>(
     let settings = FitSettings { max_iterations: MOST_ITERATIONS, cost_tolerance, ..*settings };
     for index in open {
         let found = walk(model, parameters, (index, held.as_ref()), settings, &rough)
+            .map(|walk| Walk { variance: walk.variance.max(long_run_variance), ..walk })
             .and_then(|walk| limit(&walk, parameters, &rough, goes_on));
         // Where the model cannot be evaluated, or the time is over, nothing is known.
         if let Ok(Some(verdict)) = found {
@@ -98,17 +102,23 @@ fn limit(
     let first = estimate.value.max(1e-3 * own.scale()).clamp(own.lower, own.upper);
     let mut points = VecDeque::from([(first, walk.cost, others.clone())]);
     let (mut least, mut is_last) = (walk.cost, false);
+    // Up to where the model can be evaluated.
+    let mut is_over = [false; 2];
     for _ in 0..DECADES {
-        for sign in [-1, 1] {
+        for (sign, is_over) in [-1, 1].into_iter().zip(&mut is_over) {
             let Some((end, cost, start)) = (if sign < 0 { points.front() } else { points.back() }) else {
                 break;
             };
             let next = (end * 10.0_f64.powi(sign)).clamp(own.lower, own.upper);
-            if next == *end || next <= 0.0 || is_beyond(*cost, least, 1.0) {
+            if *is_over || next == *end || next <= 0.0 || is_beyond(*cost, least, 1.0) {
                 continue;
             }
+            let is_known = if sign < 0 { *end < first } else { *end > first };
             let found = match at(next, start) {
-                Err(_) if is_last => continue,
+                Err(_) if goes_on() && (is_last || is_known) => {
+                    *is_over = true;
+                    continue;
+                }
                 found => found?,
             };
             least = least.min(found.1);
@@ -209,13 +219,17 @@ mod tests {
     }
 
     fn judged(model: &Slope, unknown: FitParameter) -> Fit {
+        judged_with(model, unknown, 0.0)
+    }
+
+    fn judged_with(model: &Slope, unknown: FitParameter, long_run_variance: f64) -> Fit {
         let list = FitParameters::new(vec![unknown, FitParameter::new("a", 1.0)]).unwrap();
         let settings = FitSettings::default();
         let mut result = fit(model, &list, &settings, None).unwrap();
         let mut interrupted = result.clone();
-        judge_one_sided(model, &list, &settings, &mut interrupted, &|| false).unwrap();
+        judge_one_sided(model, &list, &settings, &mut interrupted, 0.0, &|| false).unwrap();
         assert_eq!(interrupted.uncertainty.estimates, result.uncertainty.estimates);
-        judge_one_sided(model, &list, &settings, &mut result, &|| true).unwrap();
+        judge_one_sided(model, &list, &settings, &mut result, long_run_variance, &|| true).unwrap();
         assert!(result.converged && result.iterations < 20, "{result:?}");
         let constant = &result.uncertainty.estimates[1];
         assert!(
@@ -243,6 +257,21 @@ mod tests {
             assert!((limit / expected - 1.0).abs() < 0.09, "{limit} and not {expected}");
             assert!(found.value < 100.0, "{found:?}");
         }
+    }
+
+    #[test]
+    fn limits_are_as_wide_as_the_long_run_variance_says() {
+        let model = Slope { saturates: true, slope: 1.01 };
+        let limit = |long_run_variance: f64| {
+            let result = judged_with(&model, FitParameter::new("b", 0.5), long_run_variance);
+            let found = &result.uncertainty.estimates[0].identifiability;
+            let Identifiability::AtLeast { limit } = found else { panic!("{found:?}") };
+            *limit
+        };
+        // The noise has a variance of 1. What is left to the asymptote at the limit, e^−b, is half again as large, to 8 %.
+        let (one, more) = (-(-limit(0.0)).exp_m1(), -(-limit(2.25)).exp_m1());
+        let part = (1.01 - more) / (1.01 - one);
+        assert!((part - 1.5).abs() < 0.2, "{part}");
     }
 
     #[test]
