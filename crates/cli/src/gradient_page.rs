@@ -36,10 +36,15 @@ pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport, tolerance:
         page.tables.push(derivatives("Wrong derivatives", true, rows));
         rows = rest;
     }
+    // Those that are zero are most of them, and tell least.
+    let zeros = rows.split_off(rows.len() - report.count(Verdict::Zero));
     page.tables.push(legend());
     page.tables.push(derivatives(if wrong > 0 { "Other derivatives" } else { "Derivatives" }, false, rows));
     if !report.ways.is_empty() {
         page.tables.push(ways(report));
+    }
+    if !zeros.is_empty() {
+        page.tables.push(derivatives("Derivatives that are zero", false, zeros));
     }
     page
 }
@@ -51,10 +56,10 @@ fn rows_of(report: &GradientReport, verdict: Verdict) -> impl Iterator<Item = Ve
         vec![
             row.name(),
             row.parameter.clone(),
+            c.verdict.as_str().to_owned(),
             format!("{:.6e}", c.claimed),
             format!("{:.6e}", c.difference),
             format!("{:.1e}", c.relative_error),
-            c.verdict.as_str().to_owned(),
             c.note.clone(),
         ]
     })
@@ -62,7 +67,7 @@ fn rows_of(report: &GradientReport, verdict: Verdict) -> impl Iterator<Item = Ve
 
 fn derivatives(title: &str, is_result: bool, rows: Vec<Vec<String>>) -> Table {
     let columns =
-        ["derivative of", "with respect to", "value", "difference", "relative error", "verdict", "note"];
+        ["derivative of", "with respect to", "verdict", "value", "difference", "relative error", "note"];
     Table { title: title.to_owned(), is_result, columns: columns.map(str::to_owned).to_vec(), rows }
 }
 

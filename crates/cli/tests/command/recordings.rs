@@ -644,7 +644,8 @@ fn fits_and_gradient_checks_have_pages() {
     .unwrap();
     let rows = check["rows"].as_array().unwrap();
     let data = PageData::read(&page);
-    assert_eq!(data.table("Derivatives").len(), rows.len());
+    let [some, zero] = ["Derivatives", "Derivatives that are zero"].map(|title| data.table(title).len());
+    assert!(some > 0 && zero > 0 && some + zero == rows.len(), "{some} {zero} {}", rows.len());
     assert!(data.header["films"].as_array().is_some_and(Vec::is_empty));
     let output = isobar(&["gradient-check", text(&scene), "--record", "check.glb"]);
     assert_eq!(output.status.code(), Some(2));

@@ -1,5 +1,7 @@
 // Tables and messages, and how the page starts.
 
+/** Tables with more rows are opened where one asks for them. */
+const MOST_ROWS = 60;
 const MOST_WARNINGS = window.innerWidth < 560 ? 1 : 3;
 const NUMBER = /^[-+\u2212]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s?%?|NaN|inf)$/;
 
@@ -25,7 +27,12 @@ function createTable({ title, columns, rows }) {
 
 /** Tables of results stand above all else, the others below the plots. */
 function showTables(tables) {
-  const inFrame = (table) => createElement("div", { className: "table-frame" }, [createTable(table)]);
+  const inFrame = (table) => {
+    const frame = createElement("div", { className: "table-frame" }, [createTable(table)]);
+    if (isResult(table) || table.rows.length <= MOST_ROWS) return frame;
+    const summary = createElement("summary", { textContent: `${table.title}: ${table.rows.length} rows` });
+    return createElement("details", {}, [summary, frame]);
+  };
   for (const [place, shown] of [["results", tables.filter(isResult)], ["tables", tables.filter((t) => !isResult(t))]]) {
     element(place).hidden = shown.length === 0;
     element(place).append(...shown.map(inFrame));
