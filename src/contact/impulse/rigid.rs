@@ -31,6 +31,9 @@ const FASTEST: f64 = 0.01;
 /// are easier to solve.
 const BRIEF: f64 = 1e-4;
 const DISSIPATION: f64 = 1e4;
+/// There the load grows no more than to this depth, m, many times that of an impact: what is deeper has overlapped at the start, and
+/// is pushed no faster into the velocity that dissipation lets it leave with than substeps can follow.
+const DEEPEST: f64 = 1e-5;
 /// What velocities may change by in a step, m/s², as far as features are looked for.
 const ACCELERATION: f64 = 10.0;
 /// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
@@ -87,9 +90,9 @@ fn law<T: Scalar>(
 /// What the impulse of a contact at a distance depends on. Where its law is SAP's the effective mass is that of the heaviest body.
 fn constants<T: Scalar>(law: &ImpulseLaw<T>, heaviest: f64, distance: T) -> FaceConstants<T> {
     let stiffness = T::from(STIFFNESS * heaviest);
-    let deepest = law.dt * FASTEST;
     let is_brief = law.dt.real() < BRIEF && law.model != ContactModel::Sap;
-    let depth = if is_brief || -distance.real() < deepest.real() { -distance } else { deepest };
+    let deepest = if is_brief { T::from(DEEPEST) } else { law.dt * FASTEST };
+    let depth = if -distance.real() < deepest.real() { -distance } else { deepest };
     let dissipation = T::from(if is_brief { DISSIPATION } else { 0.0 });
     let history = T::from(heaviest.recip());
     FaceConstants { load: stiffness * depth, stiffness, dissipation, history }
