@@ -1,4 +1,4 @@
-//! The derivatives of twenty scenes with respect to all inputs, in every way that they are made and by every
+//! The derivatives of twenty-four scenes with respect to all inputs, in every way that they are made and by every
 //! kind of step, against differences: the tables of docs/gradient_table.md.
 //!
 //! ```sh
@@ -17,7 +17,9 @@ use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
 use isobar::contact::ContactModel;
 use isobar::io::Scene;
 use isobar::rollout::{Rollout, SimulationSettings};
-use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
+use isobar::step::{
+    ComplementarityMethod, ControlledMethod, ErrorControlled, Integrator, SolverTolerance, VelocityLevel,
+};
 use rayon::prelude::*;
 
 #[path = "../../tests/support/checked_scenes.rs"]
@@ -31,10 +33,15 @@ use checked_scenes::{FAMILIES, KINDS};
 const STEPS: usize = 5;
 /// The longest explicit step, s.
 const LONGEST_EXPLICIT_STEP: f64 = 5e-5;
+/// The kinds of steps besides [`KINDS`]: those of rigid bodies alone, and those of an accuracy.
+const MORE_KINDS: [&str; 5] = ["ecp", "lcp", "ncp", "radau", "lagged with accuracy"];
+/// The accuracy of the last two, m, and the length of their steps, s, at most.
+const ACCURACY: f64 = 1e-4;
+const LONGEST_CONTROLLED_STEP: f64 = 1e-3;
 /// How far the initial state is displaced, rad, m, rad/s or m/s.
 const DISPLACEMENT: f64 = 1e-4;
 /// The scenes in files, and the time that each is simulated for first, s.
-const FILES: [(&str, &str, f64); 14] = [
+const FILES: [(&str, &str, f64); 18] = [
     ("ball on a box", "fit_ball/scene.toml", 0.12),
     ("cube toss", "gradient_table/cube.toml", 0.25),
     ("gripper with a ball", "grasp_lift/gripper.toml", 0.5),
@@ -49,6 +56,10 @@ const FILES: [(&str, &str, f64); 14] = [
     ("coin with a skirt", "gradient_table/coin.toml", 0.01),
     ("rigid egg on a layer", "gradient_table/soft_ground.toml", 0.01),
     ("arm from URDF", "gradient_table/arm.toml", 0.02),
+    ("rigid desk", "rigid_contact/desk.toml", 0.5),
+    ("rigid T-bar", "rigid_contact/t_bar.toml", 0.3),
+    ("rigid gripper with a rigid box", "rigid_contact/gripper.toml", 0.3),
+    ("rigid bolt in its hole", "rigid_contact/bolt.toml", 0.06),
 ];
 /// The random scenes: one of each family of the study.
 const RANDOM_SCENES: [u64; 6] = [0, 6, 12, 18, 24, 30];
@@ -62,7 +73,7 @@ struct Checked {
 /// One check.
 struct Row {
     scene: usize,
-    kind: usize,
+    kind: &'static str,
     report: Result<GradientReport, String>,
 }
 
@@ -90,21 +101,41 @@ fn scenes(count: usize) -> Result<Vec<Checked>, Box<dyn Error>> {
     Ok(scenes)
 }
 
-fn check(scene: &Scene, kind: usize) -> Result<GradientReport, String> {
+/// The kinds of steps that a scene can be simulated with.
+fn kinds_of(scene: &Scene) -> impl Iterator<Item = &'static str> + use<> {
+    let (all, rigid) = (scene.model.pairs().len(), scene.model.rigid_pairs().len());
+    KINDS.into_iter().chain(MORE_KINDS).filter(move |kind| match *kind {
+        "semi_implicit_euler" | "rk4" => rigid == 0,
+        "ecp" | "lcp" | "ncp" => rigid == all,
+        _ => true,
+    })
+}
+
+fn check(scene: &Scene, kind: &str) -> Result<GradientReport, String> {
     let convex = |model| {
         let tolerance = SolverTolerance { relative: 1e-12, max_iterations: 300 };
         Integrator::VelocityLevel(VelocityLevel { model, tolerance })
     };
-    let integrator = match KINDS[kind] {
+    let controlled = |method| Integrator::ErrorControlled(ErrorControlled { method, accuracy: ACCURACY });
+    let integrator = match kind {
         "semi_implicit_euler" => Integrator::SemiImplicitEuler,
         "rk4" => Integrator::RungeKutta4,
         "sap" => convex(ContactModel::Sap),
         "lagged" => convex(ContactModel::Lagged),
         "similar" => convex(ContactModel::Similar),
+        "ecp" => Integrator::Complementarity(ComplementarityMethod::Ecp),
+        "lcp" => Integrator::Complementarity(ComplementarityMethod::Lcp),
+        "ncp" => Integrator::Complementarity(ComplementarityMethod::Ncp),
+        "radau" => controlled(ControlledMethod::Radau),
+        "lagged with accuracy" => controlled(ControlledMethod::Extrapolated(VelocityLevel::default())),
         _ => convex(ContactModel::Tamsi),
     };
-    let is_explicit = !matches!(integrator, Integrator::VelocityLevel(_));
-    let longest = if is_explicit { LONGEST_EXPLICIT_STEP } else { f64::INFINITY };
+    let is_explicit = matches!(integrator, Integrator::SemiImplicitEuler | Integrator::RungeKutta4);
+    let longest = match integrator {
+        Integrator::ErrorControlled(_) => LONGEST_CONTROLLED_STEP,
+        _ if is_explicit => LONGEST_EXPLICIT_STEP,
+        _ => f64::INFINITY,
+    };
     let settings = SimulationSettings { integrator, time_step: scene.time_step.min(longest) };
     let until = STEPS as f64 * settings.time_step;
     let mut contact = *scene.model.contact();
@@ -201,21 +232,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let count = std::env::args().nth(1).map_or(Ok(usize::MAX), |a| a.parse())?;
     let start = Instant::now();
     let scenes = scenes(count)?;
-    let pairs: Vec<(usize, usize)> =
-        (0..scenes.len()).flat_map(|scene| (0..KINDS.len()).map(move |kind| (scene, kind))).collect();
+    let of_scene = |scene: usize| kinds_of(&scenes[scene].scene).map(move |kind| (scene, kind));
+    let pairs: Vec<(usize, &str)> = (0..scenes.len()).flat_map(of_scene).collect();
     let rows: Vec<Row> = pairs
         .into_par_iter()
         .map(|(scene, kind)| {
             let clock = Instant::now();
             let report = check(&scenes[scene].scene, kind);
             let seconds = clock.elapsed().as_secs_f64();
-            eprintln!("{}, {}: {seconds:.1} s", scenes[scene].name, KINDS[kind]);
+            eprintln!("{}, {kind}: {seconds:.1} s", scenes[scene].name);
             Row { scene, kind, report }
         })
         .collect();
     println!("# Derivatives of {} scenes\n", scenes.len());
     println!(
-        "Made by `cargo run --release --example gradient_table`. Each scene is checked with every kind of step, over {STEPS} \
+        "Made by `cargo run --release --example gradient_table`. Each scene is checked with every kind of step that takes it, over {STEPS} \
          steps from a state in which its bodies touch: the wrenches of contact there, the state after one step \
          and the state after all, with respect to all inputs; of meshes, the coordinates of two vertices and two \
          extents each.\n"
@@ -231,7 +262,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut ways: BTreeMap<String, (usize, usize, f64)> = BTreeMap::new();
     let mut all = Counts::default();
     for Row { scene, kind, report } in &rows {
-        let name = format!("{}, `{}`", scenes[*scene].name, KINDS[*kind]);
+        let name = format!("{}, `{kind}`", scenes[*scene].name);
         let report = match report {
             Ok(report) => report,
             Err(error) => {

@@ -57,6 +57,7 @@ pub(crate) use force::jvp::{contact_lifted_under, contact_lifted_with};
 pub(crate) use force::known_answer::KnownAnswer;
 pub(crate) use force::local_jacobian::LocalJacobian;
 pub use force::polygon_traction::{PolygonTraction, for_each_polygon_traction};
+pub(crate) use force::rigid::{RigidStart, rigid_wrench};
 pub use force::skirt_onset::onset;
 pub(crate) use force::surface_reading::{DifferentiatedIntegrals, SurfaceReading, surface_reading};
 pub(crate) use force::vjp::contact_vjp_over;

@@ -41,7 +41,7 @@ pub(crate) use forces::joint_dynamics::{
     JointAcceleration, JointSensitivity, add_link_mass, add_link_motions, link_forces, set_link_velocities,
 };
 pub use forces::total_forces::ForceWorkspace;
-pub(crate) use forces::total_forces::{add_drives_and_applied, total_forces};
+pub(crate) use forces::total_forces::{add_drives_and_applied, forces_without_contact, total_forces};
 pub use model_error::ModelError;
 pub use models::actuator::{Actuator, Drive, DrivenCoordinate, Transmission};
 pub use models::body::{Body, BodyGeometry, Motion};

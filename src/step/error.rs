@@ -61,7 +61,7 @@ pub enum StepError {
     OwnLaw(ContactModel),
     /// There are pairs of rigid geometries, between which there is no pressure.
     #[error(
-        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps by `lagged`, `similar`, `tamsi` or `sap`, or by complementarity (`ecp`, `lcp` or `ncp`)"
+        "two geometries that can touch are rigid, so there is no pressure between them; give one of them a material with a hydroelastic modulus instead of `rigid = true`, or take steps by `lagged`, `similar`, `tamsi`, `sap` or `radau`, or by complementarity (`ecp`, `lcp` or `ncp`)"
     )]
     RigidPair {
         /// Two bodies that have them, by their indices in [`crate::multibody::Model::bodies`].

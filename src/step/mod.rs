@@ -305,8 +305,8 @@ impl Integrator {
                 let refused = compliant.map(|pair| StepError::CompliantPair { bodies: bodies(pair) });
                 refused.map_or_else(|| complementarity::check_distances(model), Err)
             }
-            _ if self.velocity_level_method().is_some() => complementarity::check_distances(model),
             (_, None) => Ok(()),
+            (_, Some(_)) if !self.is_explicit() => complementarity::check_distances(model),
             (_, Some(pair)) => Err(StepError::RigidPair { bodies: bodies(pair) }),
         }
     }

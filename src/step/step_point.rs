@@ -30,7 +30,7 @@ impl<'a> StepPoint<'a> {
     /// The point at which forces are evaluated at a state and a time during the step.
     pub(super) fn forces_at(&self, state: &'a State, time: f64) -> ForcePoint<'a> {
         let (commands, control) = self.split_control();
-        ForcePoint { model: self.model, state, time, commands, control, surfaces: None }
+        ForcePoint { model: self.model, state, time, commands, control, surfaces: None, step: None }
     }
 
     /// The commands of the model's actuators, and the control values of the user's forces.

@@ -1,4 +1,4 @@
-//! Rigid bodies in velocity-level steps: rest, sliding, impacts, forces, and derivatives.
+//! Rigid bodies in velocity-level steps and in those of Radau: rest, sliding, impacts, forces, and derivatives.
 
 use isobar::Scene;
 use isobar::check::{CheckSettings, Verdict, check_scene};
@@ -16,8 +16,8 @@ use rand_chacha::ChaCha8Rng;
 use crate::folder::Folder;
 
 const KINDS: [&str; 4] = ["lagged", "similar", "tamsi", "sap"];
-const ALL: [&str; 9] =
-    ["lagged", "similar", "tamsi", "sap", "ecp", "lcp", "ncp", "lagged, 1e-5", "sap, 1e-5"];
+const ALL: [&str; 10] =
+    ["lagged", "similar", "tamsi", "sap", "ecp", "lcp", "ncp", "lagged, 1e-5", "sap, 1e-5", "radau, 1e-5"];
 const G: f64 = 9.81;
 const FLOOR: &str = "name = \"floor\"\nfixed = true\n[[bodies.geometries]]\nshape = { half_space = {} }\n";
 const BOX: &str = "{ box = { size = [0.1, 0.08, 0.06] } }";
@@ -108,9 +108,14 @@ fn a_block_on_an_incline_sticks_or_slides_at_the_coefficient_of_friction() {
                 let state = end_of(&model, &scene.state, settings, 0.5);
                 state.bodies[0].velocity.translational.norm()
             };
-            // Regularized friction creeps with the stiction velocity at most.
-            assert!(moves(0.99) < 2e-3, "{kind} {angle}: sticks, but moves at {} m/s", moves(0.99));
+            // Regularized friction creeps with the stiction velocity v_s at most; that of `radau`, v/√(v² + v_s²), with 7 v_s.
+            let creep = if kind.starts_with("radau") { 7.1e-3 } else { 2e-3 };
+            assert!(moves(0.99) < creep, "{kind} {angle}: sticks, but moves at {} m/s", moves(0.99));
             for (beyond, allowed) in [(0.01, 0.05), (0.25, 0.02)] {
+                // Slower than some 7 v_s.
+                if kind.starts_with("radau") && beyond < 0.1 {
+                    continue;
+                }
                 let (sliding, expected) = (moves(1.0 + beyond), beyond * friction * G * 0.5);
                 let off = (sliding - expected).abs();
                 assert!(off < allowed * expected, "{kind} {angle}: {sliding}, not {expected}");
@@ -181,13 +186,13 @@ fn forces_of_steps_are_weight_and_friction() {
 fn random_drops_gain_no_energy() {
     let folder = Folder::new("rigid-drops");
     let mut rng = ChaCha8Rng::seed_from_u64(8);
-    for number in 0..60 {
+    for number in 0..64 {
         let mut vector = |size: f64| std::array::from_fn::<f64, 3, _>(|_| size * rng.random_range(-1.0..1.0));
         let (turn, velocity, spin) = (vector(3.0), vector(0.5), vector(5.0));
         let shape = [BOX, CAPSULE, CYLINDER, BALL][number % 4];
         let time_step = [1e-3, 2e-3, 4e-3][number % 3];
         let drop = Piece { turn, velocity, spin, ..Piece::at_rest(shape, [0.0, 0.0, 0.2]) };
-        let kind = KINDS[number / 4 % 4];
+        let kind = if number < 60 { KINDS[number / 4 % 4] } else { "radau, 1e-5" };
         let scene = scene(&folder, kind, time_step, 0.5, &[drop]);
         let mass = *scene.model.body_mass(1).expect("a mass");
         let energy = |state: &State| {
@@ -215,7 +220,7 @@ fn random_drops_gain_no_energy() {
 #[test]
 fn steps_of_an_accuracy_agree_to_it() {
     let folder = Folder::new("rigid-accuracy");
-    for kind in KINDS {
+    for kind in KINDS.into_iter().chain(["radau"]) {
         let end_at = |accuracy: f64| {
             let drop = Piece { turn: [0.3, 0.2, 0.1], ..Piece::at_rest(BOX, [0.0, 0.0, 0.1]) };
             let scene = scene(&folder, &format!("{kind}, {accuracy:e}"), 0.01, 0.5, &[drop]);
@@ -225,7 +230,9 @@ fn steps_of_an_accuracy_agree_to_it() {
         assert!((reference.position.z - 0.03).abs() < 1e-8, "{kind}: {}", reference.position.z);
         for accuracy in [1e-3, 1e-4, 1e-5] {
             let off = (end_at(accuracy).position - reference.position).norm();
-            assert!(off < 0.1 * accuracy, "{kind}, {accuracy:e}: {off:e} m");
+            // Substeps of velocity-level kinds are ten times better than asked for in these impacts.
+            let part = if kind == "radau" { 1.0 } else { 0.1 };
+            assert!(off < part * accuracy, "{kind}, {accuracy:e}: {off:e} m");
         }
     }
 }
@@ -293,12 +300,16 @@ fn general_scenes() -> Vec<(&'static str, Vec<Piece>)> {
 #[test]
 fn derivatives_are_those_of_the_steps() {
     let folder = Folder::new("rigid-derivatives");
-    for kind in ["lagged", "sap", "lagged, 1e-3"] {
-        // Each of the many steps of the last kind costs as much as one of the others.
-        let count = if kind.contains(',') { 1 } else { general_scenes().len() };
+    for kind in ["lagged", "sap", "radau, 1e-4", "lagged, 1e-3"] {
+        // Each of the many steps of an accuracy costs as much as one of the others.
+        let (count, until) = match kind {
+            "lagged, 1e-3" => (1, 6e-3),
+            "radau, 1e-4" => (2, 2e-3),
+            _ => (usize::MAX, 6e-3),
+        };
         for (name, pieces) in general_scenes().into_iter().take(count) {
             let scene = scene(&folder, kind, 2e-3, 0.5, &pieces);
-            let rollout = scene.rollout(6e-3).expect("settings");
+            let rollout = scene.rollout(until).expect("settings");
             // Faces of more than three corners have a kink with respect to these.
             let vertices = if name == "a ball on a box" { 0 } else { 2 };
             let settings = CheckSettings { vertices, ..Default::default() };
@@ -306,7 +317,9 @@ fn derivatives_are_those_of_the_steps() {
             let wrong = report.rows.iter().find(|row| row.comparison.verdict == Verdict::Wrong);
             assert!(wrong.is_none(), "{kind}, {name}: {wrong:?}");
             let (ok, all) = (report.count(Verdict::Ok), report.rows.len());
-            assert!(ok * 2 > all, "{kind}, {name}: {ok} of {all} could be compared");
+            // An instant of touch within a substep of Radau's is a kink.
+            let least = if kind.starts_with("radau") { 0.4 } else { 0.5 };
+            assert!(ok as f64 > least * all as f64, "{kind}, {name}: {ok} of {all} could be compared");
         }
     }
 }
@@ -367,7 +380,7 @@ fn derivatives_are_those_of_the_law_that_a_step_ended_with() {
 #[test]
 fn derivatives_at_exact_rest_are_finite_and_none_is_wrong() {
     let folder = Folder::new("rigid-rest");
-    for kind in KINDS {
+    for kind in KINDS.into_iter().chain(["radau, 1e-5"]) {
         let scene = scene(&folder, kind, 2e-3, 0.5, &[Piece::at_rest(BOX, [0.0, 0.0, 0.03])]);
         let rollout = scene.rollout(6e-3).expect("settings");
         let report = check_scene(&rollout, &CheckSettings::default()).expect("a check");

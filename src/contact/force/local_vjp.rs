@@ -51,6 +51,23 @@ pub(crate) struct LocalCotangent {
     pub aligned: bool,
 }
 
+impl LocalCotangent {
+    /// Nothing yet, with a width of the onset of the pressure in Pa.
+    pub fn zero(width: f64) -> Self {
+        Self {
+            integral: Integral::new(width),
+            rotation: Vector3::zeros(),
+            translation: Vector3::zeros(),
+            log_moduli: [0.0; 2],
+            angular_velocity: Vector3::zeros(),
+            velocity: Vector3::zeros(),
+            parameters: PairMaterial::filled(0.0),
+            width: 0.0,
+            aligned: false,
+        }
+    }
+}
+
 /// A pass over a contact surface.
 struct Pass<'a> {
     roles: &'a Roles<'a, f64>,
@@ -229,17 +246,7 @@ pub(crate) fn local_vjp(
         width,
         by_wrench: *by_wrench,
         shape,
-        sum: LocalCotangent {
-            integral: Integral::new(width),
-            rotation: Vector3::zeros(),
-            translation: Vector3::zeros(),
-            log_moduli: [0.0; 2],
-            angular_velocity: Vector3::zeros(),
-            velocity: Vector3::zeros(),
-            parameters: PairMaterial::filled(0.0),
-            width: 0.0,
-            aligned: false,
-        },
+        sum: LocalCotangent::zero(width),
     };
     let mut polygon = SurfacePolygon::empty();
     let mut by = PolygonCotangent::zero();

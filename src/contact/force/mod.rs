@@ -11,6 +11,7 @@ pub(in crate::contact) mod one_sided;
 mod point_block;
 pub(in crate::contact) mod polygon_derivatives;
 pub(in crate::contact) mod polygon_traction;
+pub(in crate::contact) mod rigid;
 pub(in crate::contact) mod skirt_onset;
 pub(in crate::contact) mod surface_reading;
 pub(in crate::contact) mod traction;

@@ -92,6 +92,11 @@ impl<T: Scalar> TractionLaw<T> {
         self.settings.law.is_some()
     }
 
+    /// The law with other coefficients of friction, static and dynamic.
+    pub fn with_friction(self, static_friction: T, dynamic_friction: T) -> Self {
+        Self { pair: PairMaterial { static_friction, dynamic_friction, ..self.pair }, ..self }
+    }
+
     /// The settings.
     pub fn settings(&self) -> &ContactSettings<T> {
         &self.settings
@@ -167,6 +172,12 @@ pub(crate) struct OwnTractionDerivatives {
 }
 
 impl TractionLaw<f64> {
+    /// The law in another scalar, without derivatives.
+    pub fn lift<T: Scalar>(&self) -> TractionLaw<T> {
+        let Self { pair, strain_rate, settings } = self;
+        TractionLaw { pair: pair.map(T::from), strain_rate: T::from(*strain_rate), settings: settings.lift() }
+    }
+
     /// [`Self::per_pressure`] with its derivatives, in closed form. `OWN` says whether the law is the
     /// user's own; code that only such a law needs is compiled out of other loops.
     #[inline(always)]

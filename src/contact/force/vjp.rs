@@ -4,6 +4,7 @@ use nalgebra::{Vector3, Vector6};
 
 use crate::contact::force::jvp::contact_jacobian;
 use crate::contact::force::local_vjp::{LocalCotangent, local_vjp};
+use crate::contact::force::rigid::{RigidStart, rigid_local_vjp};
 use crate::contact::pair::combination::combination_derivatives;
 use crate::contact::pair::material::Material;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
@@ -55,21 +56,22 @@ pub fn contact_vjp(
     settings: &ContactSettings,
     workspace: &mut Workspace,
 ) -> Result<Option<ContactCotangent>, ContactError> {
-    contact_vjp_over(pair, by_wrench, settings, workspace, None, None)
+    contact_vjp_over(pair, by_wrench, (settings, None), workspace, None, None)
 }
 
 /// [`contact_vjp`], where `known` are the elements that the surface lies in, if it has been found
 /// before. The derivatives with respect to the shapes of both geometries are added to `shape`, if it is
-/// there; where meshes are exactly aligned, these are of one side.
+/// there; where meshes are exactly aligned, these are of one side. Two rigid bodies have contacts where the start of
+/// their step is given (see [`rigid_wrench`](super::rigid::rigid_wrench)).
 pub(crate) fn contact_vjp_over(
     pair: &ContactPair,
     by_wrench: &SpatialForce,
-    settings: &ContactSettings,
+    (settings, start): (&ContactSettings, Option<&RigidStart>),
     workspace: &mut Workspace,
     known: Option<&[Elements]>,
     shape: Option<&mut ShapeTerms>,
 ) -> Result<Option<ContactCotangent>, ContactError> {
-    let roles = Roles::new(pair)?;
+    let roles = Roles::of_step(pair)?;
     let sign = if roles.a_is_o { 1.0 } else { -1.0 };
     let p_wf = roles.x_wf.translation;
     // On O about F's origin, in W.
@@ -78,11 +80,17 @@ pub(crate) fn contact_vjp_over(
     let by_force = (by_wrench.translational + by_wrench.rotational.cross(&lever)) * sign;
     let on_o = SpatialForce::new(by_moment, by_force);
     let by_wrench_in_f = on_o.rotated(&roles.x_wf.rotation.transpose());
-    let local = local_vjp(&roles, &by_wrench_in_f, settings, workspace, known, shape);
+    let local = match start {
+        _ if !roles.are_rigid() => local_vjp(&roles, &by_wrench_in_f, settings, workspace, known, shape),
+        Some(start) => rigid_local_vjp(&roles, &by_wrench_in_f, (settings, start), workspace, shape)?,
+        None => return Err(ContactError::RigidRigid),
+    };
     if local.aligned {
         return by_jacobian(pair, by_wrench, settings, workspace);
     }
-    let Some(patch) = local.integral.patch(&roles, &pair.x_wa.translation) else { return Ok(None) };
+    let Some(wrench_on_a) = local.integral.wrench_on_a(&roles, &pair.x_wa.translation) else {
+        return Ok(None);
+    };
     let LocalCotangent { integral, rotation, translation, angular_velocity, velocity, .. } = &local;
     let r = &roles.x_wf.rotation;
     let wrench = integral.wrench_on_o.rotated(r);
@@ -114,7 +122,6 @@ pub(crate) fn contact_vjp_over(
     } else {
         (pose_f, velocity_f, pose_o, velocity_o)
     };
-    let wrench_on_a = patch.wrench_on_a;
     Ok(Some(ContactCotangent { wrench_on_a, pose_a, velocity_a, pose_b, velocity_b, material_a, material_b }))
 }
 

@@ -191,17 +191,29 @@ impl<T: Scalar> Integral<T> {
         }
     }
 
-    /// The patch in the world, or `None` if there is no surface with an area.
-    pub fn patch(&self, roles: &Roles<T>, x_wa: &Vector3<T>) -> Option<ContactPatch<T>> {
+    /// Adds a point contact of rigid bodies with this wrench on O about F's origin.
+    pub fn add_point(&mut self, wrench_on_o: &SpatialForce<T>) {
+        self.wrench_on_o += *wrench_on_o;
+        self.faces += 1;
+    }
+
+    /// The wrench on A about a point, both in W; `None` if there is no surface with an area, nor a contact of rigid bodies.
+    pub fn wrench_on_a(&self, roles: &Roles<T>, x_wa: &Vector3<T>) -> Option<SpatialForce<T>> {
         // Bodies that only touch, in points or edges, have faces without area.
-        if self.faces == 0 || self.area.real() <= 0.0 {
+        if self.faces == 0 || !(roles.are_rigid() || self.area.real() > 0.0) {
             return None;
         }
         let on_o = self.wrench_on_o.rotated(&roles.x_wf.rotation);
         let on_a = if roles.a_is_o { on_o } else { -on_o };
+        Some(on_a.shifted(&(x_wa - roles.x_wf.translation)))
+    }
+
+    /// The patch in the world, or `None` if there is no surface with an area.
+    pub fn patch(&self, roles: &Roles<T>, x_wa: &Vector3<T>) -> Option<ContactPatch<T>> {
+        let wrench_on_a = self.wrench_on_a(roles, x_wa)?;
         let centroid = self.first_moment * self.area.recip();
         Some(ContactPatch {
-            wrench_on_a: on_a.shifted(&(x_wa - roles.x_wf.translation)),
+            wrench_on_a,
             area: self.area,
             centroid: roles.x_wf * centroid,
             faces: self.faces,

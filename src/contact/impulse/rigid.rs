@@ -9,7 +9,9 @@
 
 use nalgebra::{Matrix6, Vector3, Vector6};
 
-use crate::contact::features::{FeaturePair, Features, Gap, Rim, are_apart, find_features, reach};
+use crate::contact::Collider;
+use crate::contact::features::{FeaturePair, Gap};
+use crate::contact::force::rigid::{DEEPEST, DISSIPATION, STIFFNESS, add_shapes, gap, near_features};
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{ContactModel, FaceConstants, ImpulseLaw};
@@ -17,58 +19,16 @@ use crate::contact::impulse::local_jacobian::{LocalImpulseJacobian, PairImpulse}
 use crate::contact::impulse::point_contacts::{DiscretePatch, DiscreteSettings, LoadSums, PointContacts};
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
-use crate::contact::surface::shape_vjp::{ShapeTerms, VertexTerm};
-use crate::contact::{Collider, ContactGeometry};
+use crate::contact::surface::shape_vjp::ShapeTerms;
 use crate::scalar::{CHUNK, DualArray, Scalar, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 
-/// κ: the stiffness over the mass of the heaviest body, 1/s²: a step of δt leaves about 1/(κ δt²) of an approach of that body.
-const STIFFNESS: f64 = 1e9;
 /// Overlaps are undone with no more than this velocity, m/s, by the load at the start of the step.
 const FASTEST: f64 = 0.01;
-/// Steps that are shorter than this, in s, resolve impacts, which have a dissipation there, in s/m: nothing leaves one faster than
+/// Steps that are shorter than this, in s, resolve impacts, which have a dissipation there: nothing leaves one faster than
 /// its inverse, and so nearly with the velocity that it has after a longer step, 0. Those need none, and their equations
 /// are easier to solve.
 const BRIEF: f64 = 1e-4;
-const DISSIPATION: f64 = 1e4;
-/// There the load grows no more than to this depth, m, many times that of an impact: what is deeper has overlapped at the start, and
-/// is pushed no faster into the velocity that dissipation lets it leave with than substeps can follow.
-const DEEPEST: f64 = 1e-5;
-/// What velocities may change by in a step, m/s², as far as features are looked for.
-const ACCELERATION: f64 = 10.0;
-/// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
-const MARGIN: f64 = 0.05;
-
-/// Adds the features of O and F that come near each other in a step of `dt`, for bodies with these geometries, O's pose in F and its
-/// velocity relative to F before the step.
-fn near_features(
-    (o, f): (&Collider, &Collider),
-    x_fo: &RigidTransform,
-    before: &SpatialVelocity,
-    dt: f64,
-    found: &mut Features,
-) {
-    let (reach_o, reach_f) = (reach(&o.geometry), reach(&f.geometry));
-    let smaller = reach_o.min(reach_f);
-    let at_o = before.translational + before.rotational.cross(&x_fo.translation);
-    let speed = at_o.norm() + before.rotational.norm() * smaller;
-    let margin = MARGIN * smaller + (speed + ACCELERATION * dt) * dt;
-    let here = RigidTransform::identity();
-    if !are_apart((x_fo, reach_o), (&here, reach_f), margin) {
-        find_features((o, x_fo), (f, &here), margin, Rim::Both, found);
-    }
-}
-
-/// The gap of two features in F.
-fn gap<T: Scalar>(
-    features: &FeaturePair,
-    o: &Collider<T>,
-    f: &Collider<T>,
-    x_fo: &RigidTransform<T>,
-) -> Gap<T> {
-    let here = RigidTransform::identity();
-    features.prepare((o, &here), (f, &here)).at(x_fo, &here)
-}
 
 /// The law of the impulses between rigid bodies in a contact model. Friction is that of the normal force of the same step: a load at
 /// the start of a step follows what is far below a micrometre, and a convex model throws up what slides on stiff ground.
@@ -264,7 +224,6 @@ impl PairImpulse<'_> {
     pub(super) fn rigid_shape_vjp(&self, by_impulse: &SpatialForce, terms: &mut ShapeTerms) {
         type Chunk = DualArray<CHUNK>;
         let Self { roles, settings, patch, before, after, .. } = *self;
-        terms.a_is_o = roles.a_is_o;
         let (law, x_fo) = (patch.law.lift::<Chunk>(), RigidTransform::lift(&roles.x_fo));
         let (before, after) = (SpatialVelocity::lift(before), SpatialVelocity::lift(after));
         let (torque, force) = (lift_vector(&by_impulse.rotational), lift_vector(&by_impulse.translational));
@@ -273,45 +232,7 @@ impl PairImpulse<'_> {
             let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
             wrench.rotational.dot(&torque) + wrench.translational.dot(&force)
         };
-        for side in 0..2 {
-            let collider = [roles.o, roles.f][side];
-            let ContactGeometry::Rigid(surface) = &*collider.geometry else { continue };
-            let shape = &surface.mesh().vertices;
-            let mut add = |vertex: usize, position: Vector3<f64>| {
-                let of_side = if side == 0 { &mut terms.o } else { &mut terms.f };
-                of_side.vertices.push(VertexTerm { vertex: vertex as u32, position, extent: 0.0 });
-            };
-            let with = |vertices: Vec<Vector3<Chunk>>| {
-                let mut both = [Collider::lift(roles.o), Collider::lift(roles.f)];
-                both[side].vertices = Some(vertices.into());
-                both
-            };
-            for features in self.features() {
-                let vertices = features.vertices_of(side);
-                // Two vertices of three coordinates fit into a chunk.
-                for chunk in vertices.chunks(CHUNK / 3) {
-                    let mut moved: Vec<_> = shape.iter().map(lift_vector::<Chunk>).collect();
-                    for (k, &vertex) in chunk.iter().enumerate() {
-                        for axis in 0..3 {
-                            moved[vertex][axis].eps[3 * k + axis] = 1.0;
-                        }
-                    }
-                    let [o, f] = with(moved);
-                    let by = along(features, &o, &f).eps;
-                    for (k, &vertex) in chunk.iter().enumerate() {
-                        add(vertex, Vector3::new(by[3 * k], by[3 * k + 1], by[3 * k + 2]));
-                    }
-                }
-                if vertices.is_empty() {
-                    // The size is that of the enlargement that comes nearest to the vertices.
-                    let grown = Chunk::variable(1.0, 0);
-                    let [o, f] = with(shape.iter().map(|v| lift_vector::<Chunk>(v) * grown).collect());
-                    let by_size = along(features, &o, &f).eps[0];
-                    let square: f64 = shape.iter().map(Vector3::norm_squared).sum();
-                    shape.iter().enumerate().for_each(|(vertex, v)| add(vertex, v * (by_size / square)));
-                }
-            }
-        }
+        add_shapes(roles, self.features(), terms, along);
     }
 }
 

@@ -75,7 +75,7 @@ pub enum ContactError {
     #[error(
         "both geometries are rigid, so there is no pressure between them; \
          give one of them a material with a hydroelastic modulus instead of `rigid = true`, \
-         or simulate with the solver `lagged`, `similar`, `tamsi` or `sap`, \
+         or simulate with the solver `lagged`, `similar`, `tamsi`, `sap` or `radau`, \
          or with `ecp`, `lcp` or `ncp`"
     )]
     RigidRigid,

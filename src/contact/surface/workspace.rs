@@ -1,5 +1,6 @@
 //! The memory of contact queries, and what tells one surface from another.
 
+use crate::contact::features::Features;
 use crate::contact::pair::query::{ContactPair, Roles};
 use crate::contact::settings::FaceFilter;
 use crate::contact::surface::search::{Elements, SearchMemory, for_each_polygon};
@@ -10,6 +11,8 @@ use crate::contact::surface::search::{Elements, SearchMemory, for_each_polygon};
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     pub(in crate::contact) search: SearchMemory,
+    /// Those of rigid bodies that come near each other.
+    pub(in crate::contact) features: Features,
 }
 
 impl Workspace {

@@ -138,7 +138,7 @@ pub enum SolverKind {
     Radau,
     /// The convex semi-analytic primal formulation: implicit, with linear dissipation.
     Sap,
-    /// The convex lagged model: implicit. The default. It takes rigid pairs, as the next two and `sap` do.
+    /// The convex lagged model: implicit. The default. It takes rigid pairs, as the next two, `sap` and `radau` do.
     #[default]
     Lagged,
     /// The convex similar model: implicit.

@@ -1,5 +1,5 @@
 //! Which pairs of geometries may touch: those whose boxes, along W's axes, overlap, and whose
-//! bounding balls do. Two rigid geometries have no pressure between them, and are left out.
+//! bounding balls do. Two rigid geometries have no pressure between them: they are left out, or all of them added.
 //!
 //! The boxes are sorted along the axis on which they are spread most and swept: the cost is
 //! n log n for n geometries, and what overlaps along that axis.
@@ -74,6 +74,16 @@ fn index_of(pairs: &[GeometryPair], wanted: &GeometryPair, row: &mut usize) -> O
 impl BroadPhase {
     /// What [`Self::candidates`] found last.
     pub fn found(&self) -> &[usize] {
+        &self.candidates
+    }
+
+    /// [`Self::candidates`] and the pairs of rigid geometries, which touch in features.
+    pub fn with_rigid_pairs<T: Scalar>(&mut self, model: &Model<T>, frames: &[BodyFrame<T>]) -> &[usize] {
+        self.candidates(model, frames);
+        if !model.rigid_pairs.is_empty() {
+            self.candidates.extend(&model.rigid_pairs);
+            self.candidates.sort_unstable();
+        }
         &self.candidates
     }
 

@@ -5,8 +5,8 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 use super::contact_sensitivity::{ContactSensitivity, shift_back};
 use super::found_surfaces::FoundSurfaces;
 use crate::contact::{
-    ContactPair, ContactPatch, DifferentiatedIntegrals, KnownAnswer, LocalJacobian, Workspace,
-    contact_energy, contact_jacobian, contact_lifted_under, contact_lifted_with,
+    ContactPair, ContactPatch, DifferentiatedIntegrals, KnownAnswer, LocalJacobian, RigidStart, Workspace,
+    contact_energy, contact_jacobian, contact_lifted_under, contact_lifted_with, rigid_wrench,
 };
 use crate::multibody::models::pair::collider;
 use crate::multibody::{BodyFrame, GeometryPair, Model};
@@ -99,16 +99,54 @@ fn offset_a<T: Scalar>(model: &Model<T>, frames: &[BodyFrame<T>], pair: &Geometr
     frames[a].pose.rotation * model.bodies[a].geometries[pair.geometry_a].x_bg.translation
 }
 
+/// The bodies at the start of a step, and its length, s: what the contacts of rigid bodies are found with.
+#[derive(Debug)]
+pub(in crate::multibody) struct StepStart<T = f64> {
+    pub frames: Vec<BodyFrame<T>>,
+    pub length: f64,
+}
+
+impl<T> Default for StepStart<T> {
+    fn default() -> Self {
+        Self { frames: Vec::new(), length: 0.0 }
+    }
+}
+
+impl<T: Scalar> StepStart<T> {
+    /// Calls `query` with two rigid geometries at the start of the step, or now if it is not known.
+    pub fn with_pair<R>(
+        &self,
+        model: &Model<T>,
+        now: &[BodyFrame<T>],
+        pair: &GeometryPair,
+        query: impl FnOnce(&RigidStart<T>) -> R,
+    ) -> R {
+        let frames = if self.frames.is_empty() { now } else { &self.frames };
+        let (length, heaviest) = (self.length, model.heaviest);
+        with_pair(model, frames, pair, |pair| query(&RigidStart { pair, length, heaviest }))
+    }
+}
+
 /// The wrench between one pair of geometries, on body A about its origin, in W.
 #[inline(never)]
 pub(in crate::multibody) fn pair_wrench<T: Scalar>(
     model: &Model<T>,
-    frames: &[BodyFrame<T>],
+    (frames, start): (&[BodyFrame<T>], &StepStart<T>),
     pair: &GeometryPair,
     workspace: &mut Workspace,
     known: Option<&mut KnownAnswer<LocalJacobian>>,
 ) -> Option<SpatialForce<T>> {
-    Some(patch(model, frames, pair, workspace, known)?.wrench_on_a.shifted(&-offset_a(model, frames, pair)))
+    let wrench = if model.is_rigid_pair(pair) {
+        let wrench = |query: &ContactPair<T>| {
+            start
+                .with_pair(model, frames, pair, |start| rigid_wrench(query, start, &model.contact, workspace))
+        };
+        // The pairs of a model can touch: it has checked them.
+        with_pair(model, frames, pair, wrench).unwrap_or_default()
+    } else {
+        patch(model, frames, pair, workspace, known).map(|patch| patch.wrench_on_a)
+    };
+    Some(wrench?.shifted(&-offset_a(model, frames, pair)))
 }
 
 /// The number of threads that evaluate this many pairs, and how many pairs each takes.
@@ -197,7 +235,8 @@ impl<T: Scalar> Model<T> {
         let mut sum = SpatialForce::zero();
         for pair in pairs {
             let (scratch, known) = workspace.of_pair::<T>(pair);
-            let Some(on_a) = pair_wrench(self, frames, pair, scratch, known.map(|k| &mut k.wrench)) else {
+            let at = (frames, &StepStart::default());
+            let Some(on_a) = pair_wrench(self, at, pair, scratch, known.map(|k| &mut k.wrench)) else {
                 continue;
             };
             if pair.bodies.a == body {

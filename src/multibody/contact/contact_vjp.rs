@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3, Vector6};
 
-use super::contact_forces::with_pair;
+use super::contact_forces::{StepStart, with_pair};
 use super::contact_sensitivity::geometry_offset;
 use crate::contact::{Elements, Material, ShapeTerms, Workspace, contact_vjp_over};
 use crate::multibody::{
@@ -76,7 +76,7 @@ fn by_body_state(
 /// that the surface lies in, if it has been found before.
 pub(in crate::multibody) fn pair_cotangent(
     differentiated: &DifferentiatedModel,
-    frames: &[BodyFrame],
+    (frames, start): (&[BodyFrame], &StepStart),
     moving: &[Option<usize>],
     pair: &GeometryPair,
     by_force: &[SpatialForce],
@@ -105,7 +105,13 @@ pub(in crate::multibody) fn pair_cotangent(
     // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
         let scratch = scratch.of_pair(pair.number());
-        contact_vjp_over(query, &by_wrench, &model.contact, scratch, known, shapes.as_mut())
+        let settings = &model.contact;
+        match model.is_rigid_pair(pair) {
+            false => contact_vjp_over(query, &by_wrench, (settings, None), scratch, known, shapes.as_mut()),
+            true => start.with_pair(model, frames, pair, |start| {
+                contact_vjp_over(query, &by_wrench, (settings, Some(start)), scratch, None, shapes.as_mut())
+            }),
+        }
     });
     let Some(contact) = contact.ok().flatten() else {
         spare.extend(shapes);

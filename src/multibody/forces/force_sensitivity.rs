@@ -7,7 +7,7 @@ use super::force_values::{AppliedColumn, AppliedWorkspace, ForcePoint, Forces};
 use super::joint_dynamics::add_link_motions;
 use super::load_forces::for_each_load_derivative;
 use super::total_forces::add_drives_and_applied;
-use crate::multibody::contact::contact_forces::shares;
+use crate::multibody::contact::contact_forces::{StepStart, shares};
 use crate::multibody::contact::contact_vjp::{PairCotangent, PairScratch, pair_cotangent};
 use crate::multibody::tree::JointState;
 use crate::multibody::{BodyFrame, BroadPhase, JointKinematics, Model, ModelGradient, TANGENT_DIMENSION};
@@ -25,6 +25,7 @@ struct Share {
 #[derive(Debug, Default)]
 pub struct ForceSensitivity {
     frames: Vec<BodyFrame>,
+    start: StepStart,
     moving: Vec<Option<usize>>,
     joints: JointKinematics,
     broad_phase: BroadPhase,
@@ -79,12 +80,17 @@ impl ForceSensitivity {
     /// Finds the contacts, in the order of [`Model::pairs`] whatever the number of threads.
     fn evaluate_contact(&mut self, at: &ForcePoint, by_force: &[SpatialForce]) {
         let model = at.model.model();
+        self.start.frames.clear();
+        if let Some((before, length)) = at.step.filter(|_| !model.rigid_pairs.is_empty()) {
+            self.start.length = length;
+            model.update_frames(before, &mut self.start.frames, &mut self.joints);
+        }
         model.update_frames(at.state, &mut self.frames, &mut self.joints);
         model.moving_indices(&mut self.moving);
-        let candidates = self.broad_phase.candidates(model, &self.frames);
+        let candidates = self.broad_phase.with_rigid_pairs(model, &self.frames);
         let (threads, size) = shares(candidates.len());
         self.shares.resize_with(threads.max(self.shares.len()), Share::default);
-        let (frames, moving) = (&self.frames[..], &self.moving[..]);
+        let (frames, moving) = ((&self.frames[..], &self.start), &self.moving[..]);
         let known = at.surfaces.filter(|known| known.pairs() == candidates.len());
         let find = |first: usize, pairs: &[usize], share: &mut Share| {
             let Share { scratch, contacts } = share;

@@ -98,6 +98,8 @@ pub struct ForcePoint<'a> {
     pub control: &'a [f64],
     /// Where the contact surfaces lie, if they have been found before.
     pub(crate) surfaces: Option<&'a FoundSurfaces>,
+    /// The state that the step starts from, and its length, s, of forces within a step.
+    pub(crate) step: Option<(&'a State, f64)>,
 }
 
 /// State, control and forces in dual numbers.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::applied_forces::ForcesIn;
 use super::force_values::Forces;
 use crate::contact::Workspace;
-use crate::multibody::contact::contact_forces::{pair_wrench, shares};
+use crate::multibody::contact::contact_forces::{StepStart, pair_wrench, shares};
 use crate::multibody::tree::JointState;
 use crate::multibody::{BodyFrame, BroadPhase, FoundSurfaces, JointKinematics, Model, PairWorkspace, State};
 use crate::scalar::Scalar;
@@ -26,6 +26,8 @@ pub struct ForceWorkspace<T = f64> {
     contact: PairWorkspace,
     /// Where the contact surfaces of these pairs lie.
     pub(crate) surfaces: FoundSurfaces,
+    /// The start of the step.
+    start: StepStart<T>,
     /// The sum.
     forces: Forces<T>,
 }
@@ -40,12 +42,23 @@ impl<T> Default for ForceWorkspace<T> {
             wrenches: Vec::new(),
             contact: PairWorkspace::default(),
             surfaces: FoundSurfaces::default(),
+            start: StepStart::default(),
             forces: Forces::default(),
         }
     }
 }
 
 impl<T: Scalar> ForceWorkspace<T> {
+    /// The forces that are evaluated next are within a step from this state, of this length in s.
+    pub(crate) fn start_step(&mut self, model: &Model<T>, state: &State<T>, length: f64) {
+        let Self { start, joints, .. } = self;
+        start.frames.clear();
+        if !model.rigid_pairs.is_empty() {
+            start.length = length;
+            model.update_frames(state, &mut start.frames, joints);
+        }
+    }
+
     /// The pairs of geometries that touched at the last evaluation, with the magnitude of the force
     /// between them in N.
     pub(crate) fn contact_loads(&self) -> impl Iterator<Item = (usize, f64)> {
@@ -66,18 +79,20 @@ impl<T: Scalar> Model<T> {
         workspace: &mut ForceWorkspace<T>,
         forces: &mut [SpatialForce<T>],
     ) {
-        let ForceWorkspace { frames, broad_phase, wrenches, contact, surfaces, moving, joints, .. } =
-            workspace;
+        let ForceWorkspace {
+            frames, broad_phase, wrenches, contact, surfaces, moving, joints, start, ..
+        } = workspace;
         self.update_frames(state, frames, joints);
         self.moving_indices(moving);
         wrenches.clear();
-        let candidates = broad_phase.candidates(self, frames);
+        let candidates = broad_phase.with_rigid_pairs(self, frames);
         wrenches.resize(candidates.len(), None);
-        let frames = &frames[..];
+        let at = (&frames[..], &*start);
         let wrench = |pair: usize, scratch: &mut Workspace, found: &mut FoundSurfaces| {
-            let pair = &self.pairs[pair];
-            let wrench = pair_wrench(self, frames, pair, scratch.of_pair(pair.number()), None);
-            found.push(if wrench.is_some() { scratch.found() } else { &[] });
+            let of = &self.pairs[pair];
+            let wrench = pair_wrench(self, at, of, scratch.of_pair(of.number()), None);
+            let has_surface = wrench.is_some() && !self.is_rigid_pair(of);
+            found.push(if has_surface { scratch.found() } else { &[] });
             wrench
         };
         let (threads, share) = shares(candidates.len());
@@ -131,6 +146,21 @@ pub(crate) fn total_forces<'w, T: Scalar>(
     add_drives_and_applied(model, state, time, applied, commands, control, &mut forces);
     workspace.forces = forces;
     (&workspace.forces, &mut workspace.joints)
+}
+
+/// [`total_forces`] without those of contact.
+pub(crate) fn forces_without_contact<'w, T: Scalar>(
+    model: &Model<T>,
+    state: &State<T>,
+    time: f64,
+    applied: &dyn ForcesIn<T>,
+    control: &[T],
+    workspace: &'w mut ForceWorkspace<T>,
+) -> &'w Forces<T> {
+    let (commands, control) = control.split_at(model.command_dimension());
+    workspace.forces.reset(model);
+    add_drives_and_applied(model, state, time, applied, commands, control, &mut workspace.forces);
+    &workspace.forces
 }
 
 /// Adds the forces of actuators, stops, loads and the user.

@@ -71,7 +71,7 @@ use super::step_point::StepPoint;
 use super::{StepError, StepJacobian, StepProblem};
 use crate::contact::check_features;
 use crate::linear_algebra::MixedProblem;
-use crate::multibody::{BodyState, ForceWorkspace, Model, State, total_forces};
+use crate::multibody::{BodyState, ForceWorkspace, Model, State, forces_without_contact};
 use crate::scalar::Scalar;
 
 /// How the complementarity problem of a step between rigid bodies is posed and solved.
@@ -230,7 +230,7 @@ impl Solved {
     ) {
         let StepProblem { model, state, time, applied, control, .. } = *step;
         let time_step = step.length();
-        let (total, _) = total_forces(model, state, time, applied, control, forces);
+        let total = forces_without_contact(model, state, time, applied, control, forces);
         let commands = &control[..model.command_dimension()];
         // About the velocities after the step: lines about others differ from laws in their derivatives.
         let laws = self.data.joints.as_ref().map_or_else(LawPoint::default, |joints| {

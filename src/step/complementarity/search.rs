@@ -11,7 +11,7 @@ use super::modes::{Carrying, Modes};
 use super::report::{RigidContact, report};
 use super::{ComplementarityMethod, Failure};
 use crate::contact::{Features, Rim, are_apart, find_features, is_still_over, reach};
-use crate::multibody::{ForceWorkspace, Model, total_forces};
+use crate::multibody::{ForceWorkspace, Model, forces_without_contact};
 use crate::step::{StepError, StepProblem};
 
 /// Features are looked for within this part of the bodies' size.
@@ -49,7 +49,7 @@ pub(super) fn solve_step(
 ) -> Result<Solved, StepError> {
     let StepProblem { model, state, time, applied, control, .. } = *step;
     let time_step = step.length();
-    let (total, _) = total_forces(model, state, time, applied, control, forces);
+    let total = forces_without_contact(model, state, time, applied, control, forces);
     let commands = &control[..model.command_dimension()];
     let failed = |failure: Failure| {
         let moving = (0..model.bodies().len()).filter(|&body| model.bodies()[body].is_moving());

@@ -14,7 +14,9 @@ use super::equations::{Scaling, scaled_velocities};
 use super::jacobian_of;
 use super::search::Solved;
 use crate::contact::Collider;
-use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, total_forces};
+use crate::multibody::{
+    BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, forces_without_contact,
+};
 use crate::scalar::{CHUNK, DualArray, lift_matrix, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce};
 use crate::step::StepCotangent;
@@ -118,7 +120,8 @@ pub(in crate::step) fn vjp(
         return;
     }
     let weighted = Weighted::new(tape, &by_after);
-    let (total, _) = total_forces(model, at.before, at.time, at.applied, at.control, &mut workspace.forces);
+    let total =
+        forces_without_contact(model, at.before, at.time, at.applied, at.control, &mut workspace.forces);
     let by_force = &mut workspace.by_force;
     by_force.bodies.clear();
     by_force.joints.clear();
@@ -141,7 +144,7 @@ pub(in crate::step) fn vjp(
     add_materials(&weighted, model, out.model);
     add_geometries(&weighted, model, out.model);
     let point = at.forces_at(at.before, at.time);
-    workspace.sensitivity.evaluate_vjp(&point, at.applied, by_force, out.state, out.control, out.model);
+    workspace.sensitivity.add_applied_vjp(&point, at.applied, by_force, out.state, out.control, out.model);
 }
 
 /// The derivatives with respect to the numbers of a body.

@@ -46,8 +46,13 @@ use crate::scalar::Scalar;
 const ALLOWED: f64 = 1e-10;
 /// What it may leave of velocities, in as many m/s.
 const ALLOWED_VELOCITY: f64 = 1e-8;
+/// Both beside rigid pairs are smaller by this: what rests on them lies some nanometres deep, and forces follow the depth.
+const OF_RIGID: f64 = 1e-2;
 /// The part of both that the iteration ends at, and the most iterations.
-const NEWTON: NewtonSettings = NewtonSettings { most_iterations: 20, accuracy: 1e-3 };
+const NEWTON: NewtonSettings = NewtonSettings { most_iterations: 20, accuracy: 1e-3, unjudged: 1 };
+/// Iterations beside rigid pairs: where two meet within a step, the first one moves them along, and the second, which sees their
+/// force, is another problem's first.
+const UNJUDGED_OF_RIGID: usize = 2;
 
 /// The solution of a step in `f64`, and the memory of finding it.
 #[derive(Debug, Default)]
@@ -87,11 +92,16 @@ impl Solver {
             first_rate.extend_from_slice(rates.at(step, time, &zeros));
         }
         let velocities = velocity_directions(state);
+        let (part, unjudged) = match step.model.rigid_pairs().len() {
+            0 => (1.0, NEWTON.unjudged),
+            _ => (OF_RIGID, UNJUDGED_OF_RIGID),
+        };
+        let (allowed, allowed_velocity) = (ALLOWED * part, ALLOWED_VELOCITY * part);
         let norm = |x: &[f64]| {
             let parts = x
                 .iter()
                 .zip(&velocities)
-                .map(|(x, velocity)| x.abs() / if *velocity { ALLOWED_VELOCITY } else { ALLOWED });
+                .map(|(x, velocity)| x.abs() / if *velocity { allowed_velocity } else { allowed });
             parts.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
         };
         self.converged = None;
@@ -100,7 +110,7 @@ impl Solver {
             let start = Step { time, length, state: &zeros, rate: first_rate };
             let mut rate =
                 |time: f64, y: &[f64], out: &mut [f64]| out.copy_from_slice(rates.at(step, time, y));
-            stages.solve(&mut rate, &start, &norm, &NEWTON)
+            stages.solve(&mut rate, &start, &norm, &NewtonSettings { unjudged, ..NEWTON })
         });
         match solved {
             Ok(converged) => {

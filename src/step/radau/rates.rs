@@ -29,6 +29,7 @@ impl<T: Scalar> Rates<T> {
         let StepProblem { model, state: before, applied, control, .. } = *step;
         let Self { forces: workspace, acceleration, state, rate } = self;
         state.set_moved(before, tangent);
+        workspace.start_step(model, before, step.length().real());
         let time = step.force_time(time);
         let (forces, kinematics) = total_forces(model, state, time, applied, control, workspace);
         let commands = &control[..model.command_dimension()];

@@ -27,11 +27,13 @@ pub(in crate::step) struct NewtonSettings {
     pub(in crate::step) most_iterations: usize,
     /// The part κ of what is allowed (of 1, in the caller's norm) that the iteration may leave as its error.
     pub(in crate::step) accuracy: f64,
+    /// The iterations before the first whose contraction is looked at, at least one.
+    pub unjudged: usize,
 }
 
 impl Default for NewtonSettings {
     fn default() -> Self {
-        Self { most_iterations: 7, accuracy: 0.03 }
+        Self { most_iterations: 7, accuracy: 0.03, unjudged: 1 }
     }
 }
 
@@ -248,7 +250,7 @@ impl Stages {
             if size <= rounding {
                 return Ok(Converged { iterations, contraction: self.contraction });
             }
-            if iterations > 1 {
+            if iterations > settings.unjudged {
                 let quotient = size / last_size;
                 let mean = last_quotient.map_or(quotient, |last: f64| (quotient * last).sqrt());
                 last_quotient = Some(quotient);

@@ -99,7 +99,11 @@ pub(in crate::step) fn stage_vjp(
     joints.force_cotangent(model, &state.joints, &by_rate[size - nv..], by_force);
     by_stage.clear();
     by_stage.resize(size, 0.0);
-    let point = ForcePoint { surfaces, ..at.forces_at(state, at.time + part * at.time_step) };
+    let point = ForcePoint {
+        surfaces,
+        step: Some((at.before, at.time_step)),
+        ..at.forces_at(state, at.time + part * at.time_step)
+    };
     let forces = sensitivity.evaluate_vjp(&point, at.applied, by_force, by_stage, out.control, out.model);
     let of_joints = &mut by_stage[size - 2 * nv..];
     joints.add_acceleration_vjp(model, &state.joints, forces, &by_force.joints, of_joints, out.model);

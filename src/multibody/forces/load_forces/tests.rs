@@ -139,6 +139,7 @@ fn forces_have_the_derivatives_of_differences() {
             commands: &commands,
             control: &[],
             surfaces: None,
+            step: None,
         };
         for_each_load_derivative(&point, &mut |by_what, entry| {
             let column = match by_what {

@@ -32,7 +32,7 @@ fn solved(problem: &Problem, tolerance: f64, first: RadauOrder) -> (Vec<f64>, [u
         (problem.jacobian)(time, &state, &mut jacobian);
         (problem.rate)(time, &state, &mut first_rate);
         let step = Step { time, length, state: &state, rate: &first_rate };
-        let newton = NewtonSettings { most_iterations: 10, accuracy: 1e-3 };
+        let newton = NewtonSettings { most_iterations: 10, accuracy: 1e-3, ..Default::default() };
         let found = stages.factorize(order, length, &jacobian).and_then(|()| {
             stages.increments_mut().fill(0.0);
             stages.solve(&mut { problem.rate }, &step, &norm, &newton)

@@ -159,7 +159,7 @@ pub(super) fn converged_step(
     rate(time, state, &mut start_rate);
     let step = Step { time, length, state, rate: &start_rate };
     let norm = |x: &[f64]| x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-    let settings = NewtonSettings { most_iterations: 60, accuracy: 1e-15 };
+    let settings = NewtonSettings { most_iterations: 60, accuracy: 1e-15, ..Default::default() };
     stages.solve(rate, &step, &norm, &settings).expect("solved");
     stages
 }
