@@ -90,10 +90,16 @@ fn limit(
     let (own, estimate) = (walk.own, &result.uncertainty.estimates[walk.index]);
     let mut others = parameters.variables(&result.values())?;
     others.remove(walk.index);
-    let at = |value: f64, start: &[f64]| match goes_on() {
-        true => walk.at(own.to_scaled(value), start.to_vec()).map(|(at, cost)| (value, cost, at.others)),
-        false => Err(Error::msg("interrupted")),
+    // The model's own unknowns go on from the same point as the others: after one far out they may be nonsense.
+    let at = |value: f64, (start, unknowns): &(Vec<f64>, Vec<f64>)| {
+        if !goes_on() {
+            return Err(Error::msg("interrupted"));
+        }
+        walk.model.start_from(unknowns, walk.held);
+        let (at, cost) = walk.at(own.to_scaled(value), start.clone())?;
+        Ok((value, cost, (at.others, walk.model.unknowns())))
     };
+    let others = (others, walk.model.unknowns());
     // A fit may end where the cost still falls to what it is as it gets flat: what counts is the least on the way.
     let is_beyond = |cost: f64, least: f64, part: f64| {
         2.0 * (cost - least) >= (part * walk.level).powi(2) * walk.variance * (least / walk.cost)
@@ -104,7 +110,7 @@ fn limit(
     let (mut least, mut is_last) = (walk.cost, false);
     // Up to where the model can be evaluated.
     let mut is_over = [false; 2];
-    for _ in 0..DECADES {
+    for decade in 0..DECADES {
         for (sign, is_over) in [-1, 1].into_iter().zip(&mut is_over) {
             let Some((end, cost, start)) = (if sign < 0 { points.front() } else { points.back() }) else {
                 break;
@@ -124,10 +130,10 @@ fn limit(
             least = least.min(found.1);
             if sign < 0 { points.push_front(found) } else { points.push_back(found) }
         }
-        // Once more, for where it gets flat on the other side.
+        // Two decades at least, for where it gets flat on the other side.
         let is_found =
             [points.front(), points.back()].into_iter().flatten().any(|p| is_beyond(p.1, least, 1.0));
-        if is_last {
+        if is_last || (is_found && decade > 0) {
             break;
         }
         is_last = is_found;
