@@ -234,6 +234,10 @@ impl<T: Scalar> Model<T> {
     ) -> SpatialForce<T> {
         let mut sum = SpatialForce::zero();
         for pair in pairs {
+            // As in `body_pair_contact`: what rigid bodies exert is known of steps.
+            if self.is_rigid_pair(pair) {
+                continue;
+            }
             let (scratch, known) = workspace.of_pair::<T>(pair);
             let at = (frames, &StepStart::default());
             let Some(on_a) = pair_wrench(self, at, pair, scratch, known.map(|k| &mut k.wrench)) else {
