@@ -66,18 +66,18 @@ pub use force::wrench::{ContactFace, ContactPatch, contact, for_each_face};
 pub use impulse::bristles::Deflection;
 pub(crate) use impulse::bristles::{DEFLECTION_DIMENSION, PatchSums};
 pub(crate) use impulse::cost::hunt_crossley_cost;
+pub(crate) use impulse::find::find_contacts;
 pub(crate) use impulse::inverse_inertia::ByInverseInertia;
 pub(crate) use impulse::jvp::impulse_lifted;
 pub use impulse::law::ContactModel;
 pub(crate) use impulse::local_jacobian::PairImpulse;
 pub(crate) use impulse::patch::SlipChange;
 pub(crate) use impulse::patch_sums::patch_sums;
-pub(crate) use impulse::point_contacts::{
-    DiscretePatch, DiscreteSettings, PointContacts, discrete_impulse, find_contacts,
-};
+pub(crate) use impulse::point_contacts::{DiscretePatch, DiscreteSettings, PointContacts};
 pub(crate) use impulse::release::Release;
 pub(crate) use impulse::rigid::rigid_impulse;
 pub(crate) use impulse::stored::PatchEnergy;
+pub(crate) use impulse::surface_contacts::discrete_impulse;
 pub(crate) use impulse::world_jacobian::{BristlesInWorld, world_impulse_jacobian};
 pub use own_law::{ContactLaw, DampingPoint, FrictionPoint, OWN_PARAMETERS, OwnLaw};
 pub use pair::collider::{Collider, ContactGeometry};

@@ -180,14 +180,28 @@ pub(crate) fn rigid_wrench<T: Scalar>(
     Ok(touches.then(|| on_a.shifted(&(pair.x_wa.translation - roles.x_wf.translation))))
 }
 
-/// Directions of what the force depends on: O's turn about F's origin and its shift, the relative velocity, and the coefficients of
-/// static and of dynamic friction.
+/// Directions of what a contact depends on: O's turn about F's origin and its shift, the relative velocity, and the coefficients
+/// of static and of dynamic friction.
 const DIRECTIONS: usize = 14;
-const VELOCITY: usize = 6;
-const STATIC: usize = 12;
-const DYNAMIC: usize = 13;
+pub(crate) const VELOCITY: usize = 6;
+pub(crate) const STATIC: usize = 12;
+pub(crate) const DYNAMIC: usize = 13;
 
-type Dual = DualArray<DIRECTIONS>;
+pub(crate) type Dual = DualArray<DIRECTIONS>;
+
+/// O's pose in F, and the relative velocity, along these directions.
+pub(crate) fn moving(
+    x_fo: &RigidTransform<f64>,
+    v: &SpatialVelocity<f64>,
+) -> (RigidTransform<Dual>, SpatialVelocity<Dual>) {
+    let variables = |v: &Vector3<f64>, first: usize| Vector3::from_fn(|k, _| Dual::variable(v[k], first + k));
+    let (turn, shift) = (variables(&Vector3::zeros(), 0), variables(&Vector3::zeros(), 3));
+    let x_fo = RigidTransform::<Dual>::lift(x_fo);
+    let x_fo = RigidTransform { translation: x_fo.translation + turn.cross(&x_fo.translation), ..x_fo };
+    let v =
+        SpatialVelocity::new(variables(&v.rotational, VELOCITY), variables(&v.translational, VELOCITY + 3));
+    (x_fo.moved(&turn, &shift), v)
+}
 
 /// The local vector–Jacobian product of [`rigid_wrench`], as [`local_vjp`](super::local_vjp::local_vjp) has it of a pressure.
 pub(super) fn rigid_local_vjp(
@@ -204,15 +218,7 @@ pub(super) fn rigid_local_vjp(
         w.rotational.dot(&lift_vector(&by_wrench.rotational))
             + w.translational.dot(&lift_vector(&by_wrench.translational))
     };
-    let variables = |v: &Vector3<f64>, first: usize| Vector3::from_fn(|k, _| Dual::variable(v[k], first + k));
-    let (turn, shift) = (variables(&Vector3::zeros(), 0), variables(&Vector3::zeros(), 3));
-    let x_fo = RigidTransform::<Dual>::lift(&roles.x_fo);
-    let x_fo = RigidTransform { translation: x_fo.translation + turn.cross(&x_fo.translation), ..x_fo };
-    let x_fo = x_fo.moved(&turn, &shift);
-    let v_fo = SpatialVelocity::new(
-        variables(&roles.v_fo.rotational, VELOCITY),
-        variables(&roles.v_fo.translational, VELOCITY + 3),
-    );
+    let (x_fo, v_fo) = moving(&roles.x_fo, &roles.v_fo);
     let (static_friction, friction) = law.friction();
     let lifted =
         law.lift().with_friction(Dual::variable(static_friction, STATIC), Dual::variable(friction, DYNAMIC));

@@ -24,12 +24,12 @@ use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effective_mass_slopes};
 use crate::contact::impulse::law::ContactModel;
-use crate::contact::impulse::point_contacts::{
-    DiscretePatch, DiscreteSettings, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, contacts_of, counts,
-    end_plane,
-};
+use crate::contact::impulse::point_contacts::{DiscretePatch, DiscreteSettings, PointContacts};
 use crate::contact::impulse::polygon_motion::cross;
 use crate::contact::impulse::simd::with_registers;
+use crate::contact::impulse::surface_contacts::{
+    SMALLEST_AREA, SMALLEST_ONSET, contacts_of, counts, end_plane,
+};
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::DissipationModel;

@@ -4,9 +4,8 @@ use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::wrench::for_each_point;
 use crate::contact::impulse::bristles::PatchSums;
 use crate::contact::impulse::face_rule::FaceRule;
-use crate::contact::impulse::point_contacts::{
-    DiscretePatch, FoundPolygon, PointContacts, SMALLEST_AREA, SMALLEST_ONSET, counts,
-};
+use crate::contact::impulse::point_contacts::{DiscretePatch, FoundPolygon, PointContacts};
+use crate::contact::impulse::surface_contacts::{SMALLEST_AREA, SMALLEST_ONSET, counts};
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::ContactSettings;
 use crate::contact::surface::fan::Fan;

@@ -11,7 +11,9 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 
 use crate::contact::Collider;
 use crate::contact::features::{FeaturePair, Gap};
-use crate::contact::force::rigid::{DEEPEST, DISSIPATION, STIFFNESS, add_shapes, gap, near_features};
+use crate::contact::force::rigid::{
+    DEEPEST, DISSIPATION, DYNAMIC, Dual, STATIC, STIFFNESS, VELOCITY, add_shapes, gap, moving, near_features,
+};
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{ContactModel, FaceConstants, ImpulseLaw};
@@ -72,7 +74,7 @@ fn impulse<T: Scalar>(
     SpatialForce::new(x.cross(&gamma), gamma)
 }
 
-/// Adds the contacts between two rigid bodies, as [`find_contacts`](super::point_contacts::find_contacts) does.
+/// Adds the contacts between two rigid bodies, as [`find_contacts`](super::find::find_contacts) does.
 pub(super) fn rigid_contacts(
     roles: &Roles<f64>,
     settings: &DiscreteSettings,
@@ -127,7 +129,7 @@ pub(super) fn rigid_contacts(
 }
 
 /// The impulse on O about F's origin in F by a contact model with features that have been found, in scalars of any kind, as
-/// [`discrete_impulse`](super::point_contacts::discrete_impulse) has it with polygons.
+/// [`discrete_impulse`](super::surface_contacts::discrete_impulse) has it with polygons.
 pub(crate) fn rigid_impulse<T: Scalar>(
     roles: &Roles<T>,
     settings: &DiscreteSettings<T>,
@@ -142,15 +144,6 @@ pub(crate) fn rigid_impulse<T: Scalar>(
         sum + impulse((&law, settings.heaviest), &gap, before, after)
     })
 }
-
-/// Directions of what one contact depends on: O's turn about F's origin and its shift, the velocity before the step, and the
-/// coefficients of static and of dynamic friction.
-const DIRECTIONS: usize = 14;
-const BEFORE: usize = 6;
-const STATIC: usize = 12;
-const DYNAMIC: usize = 13;
-
-type Dual = DualArray<DIRECTIONS>;
 
 impl DiscretePatch {
     /// Gives contacts of rigid bodies the law of SAP, which is convex, if theirs is not; returns whether it was not.
@@ -181,17 +174,7 @@ impl PairImpulse<'_> {
     /// The derivatives of the impulse between rigid bodies; those with respect to the moduli are 0.
     pub(super) fn rigid_jacobian(&self) -> LocalImpulseJacobian {
         let Self { roles, settings, patch, before, after, .. } = *self;
-        let variables =
-            |v: &Vector3<f64>, first: usize| Vector3::from_fn(|k, _| Dual::variable(v[k], first + k));
-        let zero = Vector3::zeros();
-        let (turn, shift) = (variables(&zero, 0), variables(&zero, 3));
-        let x_fo = RigidTransform::<Dual>::lift(&roles.x_fo);
-        let x_fo = RigidTransform { translation: x_fo.translation + turn.cross(&x_fo.translation), ..x_fo };
-        let x_fo = x_fo.moved(&turn, &shift);
-        let before = SpatialVelocity::new(
-            variables(&before.rotational, BEFORE),
-            variables(&before.translational, BEFORE + 3),
-        );
+        let (x_fo, before) = moving(&roles.x_fo, before);
         let after = SpatialVelocity::lift(after);
         let (static_friction, friction) = TractionLaw::new(roles, settings.contact).friction();
         let law = ImpulseLaw {
@@ -212,7 +195,7 @@ impl PairImpulse<'_> {
             for (row, number) in rows.iter().enumerate() {
                 for k in 0..6 {
                     jacobian.by_geometry[row][k] += number.eps[k];
-                    jacobian.by_velocity_before[(row, k)] += number.eps[BEFORE + k];
+                    jacobian.by_velocity_before[(row, k)] += number.eps[VELOCITY + k];
                 }
             }
         }

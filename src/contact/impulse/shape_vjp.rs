@@ -18,7 +18,7 @@ use crate::contact::impulse::face_rule::FaceRule;
 use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::inverse_inertia::inverse_effective_mass_slopes;
 use crate::contact::impulse::local_jacobian::PairImpulse;
-use crate::contact::impulse::point_contacts::{SMALLEST_AREA, SMALLEST_ONSET, counts, end_plane};
+use crate::contact::impulse::surface_contacts::{SMALLEST_AREA, SMALLEST_ONSET, counts, end_plane};
 use crate::contact::settings::DissipationModel;
 use crate::contact::surface::fan::Fan;
 use crate::contact::surface::polygon_vjp::{PointCotangent, PolygonCotangent, series_slopes};
