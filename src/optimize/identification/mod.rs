@@ -20,6 +20,7 @@ mod prediction;
 mod recorded_motion;
 mod recorded_states;
 mod residuals;
+mod samples;
 mod sensors;
 mod targets;
 mod window_motion;
@@ -44,7 +45,7 @@ pub use recorded_motion::RecordedMotion;
 pub use sensors::{Channel, ChannelError, ChannelPrediction, ForcesOf, QuantityKind, Sensor, SensorData};
 
 use self::fitted::Starts;
-use self::recorded_motion::Trial;
+use self::sensors::Trial;
 use self::targets::{Target, Targets};
 use crate::multibody::{AppliedForces, MassProperties, Model, NoForces, Parameter, ParameterError, State};
 use crate::optimize::error::{LARGEST_RESIDUAL, ProblemError};

@@ -8,15 +8,19 @@
 
 use std::borrow::Cow;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
 use super::initial_state::{TOLERANCE, WindowSystem, estimate};
 use super::phase::Phase;
-use super::recorded_states::RecordedStates;
-use super::sensors::{RecordedChannels, SensorParameter};
+use super::recorded_states::{RecordedStates, state_of};
+use super::samples::{Rows, Sample};
+use super::sensors::{RecordedChannels, Sensor, SensorData, Trial};
 use super::window_motion::{Sensitive, Steps, counted_from};
-use super::{Loss, MeasurementError, Prediction, check_residuals, stacked};
-use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
+use super::{
+    MeasurementError, Prediction, StandardDeviations, StateDeviations, TimeWindow, check_residuals, stacked,
+};
+use crate::multibody::{DifferentiatedModel, Model, State, TANGENT_DIMENSION};
+use crate::optimize::data::Recording;
 use crate::optimize::error::ProblemError;
 use crate::parallel::in_parallel;
 use crate::rollout::{
@@ -55,16 +59,6 @@ pub(super) enum Compared {
     Channels(RecordedChannels),
 }
 
-/// A model with values of all that a fit varies, and how its motions are simulated.
-pub(super) struct Trial<'a, M = Model, T = f64> {
-    pub model: &'a M,
-    /// The numbers of sensors that are varied.
-    pub sensors: Vec<(&'a SensorParameter, T)>,
-    pub settings: &'a SimulationSettings,
-    /// Forces on the free bodies.
-    pub applied: &'a dyn ForcesIn<T>,
-}
-
 /// What a comparison gives, or why there is none.
 type Outcome<T> = Result<T, ProblemError>;
 
@@ -76,37 +70,80 @@ fn of_window(held: Option<WindowSubsteps<'_>>, window: usize) -> Option<&[Vec<Su
     Some(held?.get(window)?)
 }
 
-impl<'a> Trial<'a, DifferentiatedModel<'_>> {
-    /// The same without derivatives.
-    fn real(&self) -> Trial<'a> {
-        Trial {
-            model: self.model.model(),
-            sensors: self.sensors.clone(),
-            settings: self.settings,
-            applied: self.applied,
+impl RecordedMotion {
+    /// The motion of the body named `body`, which must be the only free one of the model.
+    ///
+    /// # Errors
+    /// No such body, it is fixed or others are free, a standard deviation or horizon that is
+    /// not positive, a window with fewer than two recorded times.
+    pub fn new(
+        model: &Model,
+        body: &str,
+        recording: Recording,
+        sigma: &StandardDeviations,
+        window: &TimeWindow,
+    ) -> Result<Self, ProblemError> {
+        let states = RecordedStates::new(model, body, recording, sigma, window)?;
+        Ok(Self::of_states(states))
+    }
+
+    /// What sensors recorded of the motion of `model` from `start` under the data's commands. Standard deviations of
+    /// the start say what of it is estimated.
+    ///
+    /// # Errors
+    /// A sensor with numbers out of their range or of something that the model does not have, and samples that are not
+    /// as many or of such a form as the sensors want.
+    pub fn of_sensors(
+        model: &Model,
+        start: &State,
+        sensors: Vec<Sensor>,
+        data: SensorData,
+        deviations: &StateDeviations,
+        time_step: f64,
+    ) -> Result<Self, ProblemError> {
+        let SensorData { name, samples, commands } = data;
+        let (found, expected) = (commands.len(), model.command_dimension());
+        if found != expected {
+            return Err(SimulationError::ControlDimension { found, expected }.into());
+        }
+        let start = model.completed(start.clone());
+        let (channels, end) = RecordedChannels::new(model, &start, sensors, (&name, samples), deviations)?;
+        let until = (end / time_step - 1e-9).ceil().max(1.0) * time_step;
+        // So many steps that they are too many are refused here.
+        SimulationSettings { time_step, ..Default::default() }.schedule(until)?;
+        Ok(Self {
+            name,
+            windows: vec![Window { start, times: vec![0.0, until] }],
+            estimated: channels.estimated(),
+            commands,
+            compared: Compared::Channels(channels),
+        })
+    }
+
+    fn of_states(states: RecordedStates) -> Self {
+        let window = |window: usize| {
+            let recorded = states.of_window(window);
+            let times = recorded.iter().map(|state| state.time).collect();
+            Window { start: state_of(&recorded[0]), times }
+        };
+        let estimated = if states.estimates_starts() { TANGENT_DIMENSION } else { 0 };
+        Self {
+            name: states.recording.name.clone(),
+            windows: (0..states.windows.len()).map(window).collect(),
+            estimated: (0..estimated).collect(),
+            commands: Vec::new(),
+            compared: Compared::States(Box::new(states)),
         }
     }
-}
 
-/// How one sample counts.
-pub(super) struct Sample {
-    /// 1/σ of its numbers, three at a time; 0 of those that are not compared.
-    pub weights: [f64; 4],
-    pub loss: Loss,
-    /// The line of the file that it stands in.
-    pub line: Option<u64>,
-}
+    /// The same recording in short windows that start at recorded states as they are, where its own starts are
+    /// estimated and one of its windows is longer. Those bias estimates, but errors of parameters grow over a short
+    /// time only, so that a fit finds its way from far away.
+    pub(super) fn eased(&self) -> Option<Self> {
+        let eased = Self::of_states(self.states()?.eased()?);
+        Some(eased.under_commands(self.commands.clone()))
+    }
 
-/// The residuals of one sample, and their derivatives.
-pub(super) struct Rows {
-    pub residuals: DVector<f64>,
-    /// With respect to what is estimated of the start.
-    pub by_start: DMatrix<f64>,
-    /// With respect to the parameters of the model, then to those of sensors.
-    pub by_parameters: DMatrix<f64>,
-}
-
-impl RecordedMotion {
     /// The same motion under commands of the model's actuators, at the times of the recording.
     #[must_use]
     pub fn under_commands(self, commands: Vec<Command>) -> Self {
@@ -365,20 +402,6 @@ impl RecordedMotion {
                 Ok(MeasurementError::Sensors { name, channels })
             }
         }
-    }
-}
-
-impl Sample {
-    /// Adds its residuals: a deviation over standard deviations, what is compared of it, with the loss.
-    pub fn add_residuals<T: Scalar>(&self, deviation: Vec<T>, residuals: &mut Vec<T>) {
-        let first = residuals.len();
-        for (i, d) in deviation.into_iter().enumerate() {
-            let weight = self.weights[i / 3];
-            if weight > 0.0 {
-                residuals.push(d * weight);
-            }
-        }
-        self.loss.reduce(&mut residuals[first..]);
     }
 }
 

@@ -9,14 +9,14 @@ use crate::optimize::data::{RecordedState, Recording};
 use crate::optimize::fit::{FitSettings, Method, fit};
 use crate::optimize::identification::deviations::StartDeviations;
 use crate::optimize::identification::recorded_states::state_of;
-use crate::optimize::identification::{Identification, Measurement, StandardDeviations, TimeWindow};
+use crate::optimize::identification::{Identification, Loss, Measurement, StandardDeviations, TimeWindow};
 use crate::optimize::least_squares::{Residuals, residuals_and_jacobian};
 use crate::optimize::parameters::{FitParameter, FitParameters};
 use crate::optimize::uncertainty::{Estimate, Identifiability};
 use crate::rollout::Rollout;
 use crate::spatial::{Quaternion, RigidTransform, SpatialForce, SpatialVelocity};
 use crate::step::{ControlledMethod, ErrorControlled, Integrator, StepWorkspace};
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{DVector, Matrix3, Vector3};
 
 #[path = "estimated_start_tests.rs"]
 mod estimated_starts;

@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::cuts::{Cuts, TimeWindow};
 use super::deviations::StandardDeviations;
-use super::recorded_motion::{Compared, RecordedMotion, Rows, Sample, Window};
+use super::samples::{Rows, Sample};
 use super::window_motion::Sensitive;
 use super::{MeasurementError, Prediction, body_index, check_residuals, place, positive, root_mean_square};
 use crate::multibody::{BodyState, Model, PairWorkspace, State, TANGENT_DIMENSION, for_each_tangent_chunk};
@@ -58,12 +58,8 @@ fn touching(model: &Model, states: &[RecordedState]) -> Vec<bool> {
     states.iter().map(is_touching).collect()
 }
 
-impl RecordedMotion {
-    /// The motion of the body named `body`, which must be the only free one of the model.
-    ///
-    /// # Errors
-    /// No such body, it is fixed or others are free, a standard deviation or horizon that is
-    /// not positive, a window with fewer than two recorded times.
+impl RecordedStates {
+    /// Those of the body named `body`, as [`RecordedMotion::new`](super::RecordedMotion::new) has them.
     pub fn new(
         model: &Model,
         body: &str,
@@ -100,48 +96,32 @@ impl RecordedMotion {
             return Err(ProblemError::AlwaysTouching { recording: recording.name });
         }
         let (body, sigma) = (body.to_owned(), *sigma);
-        Ok(RecordedStates { recording, body, sigma, weights, start_weights, cuts, windows }.into_motion())
+        Ok(Self { recording, body, sigma, weights, start_weights, cuts, windows })
     }
 
-    /// The same recording in short windows that start at recorded states as they are, where its own starts are
-    /// estimated and one of its windows is longer. Those bias estimates, but errors of parameters grow over a short
-    /// time only, so that a fit finds its way from far away.
-    pub(super) fn eased(&self) -> Option<Self> {
-        let states = self.states()?;
-        states.start_weights?;
+    /// The same in short windows that start at recorded states as they are, where the starts are estimated and one of the
+    /// windows is longer.
+    pub fn eased(&self) -> Option<Self> {
+        self.start_weights?;
         let span = |window: &Range<usize>| {
-            let states = &states.recording.states[window.clone()];
+            let states = &self.recording.states[window.clone()];
             states.last().zip(states.first()).map_or(0.0, |(last, first)| last.time - first.time)
         };
-        let longest = states.windows.iter().max_by(|a, b| span(a).total_cmp(&span(b)))?;
+        let longest = self.windows.iter().max_by(|a, b| span(a).total_cmp(&span(b)))?;
         if longest.len() <= FEWEST_EASED {
             return None;
         }
-        let windows = states.cuts.windows(&states.recording.states, span(longest) / PARTS_OF_EASED, false);
-        let eased = RecordedStates { start_weights: None, windows, ..states.clone() };
-        Some(eased.into_motion().under_commands(self.commands.clone()))
+        let windows = self.cuts.windows(&self.recording.states, span(longest) / PARTS_OF_EASED, false);
+        Some(Self { start_weights: None, windows, ..self.clone() })
     }
-}
 
-impl RecordedStates {
-    fn into_motion(self) -> RecordedMotion {
-        let window = |states: &Range<usize>| {
-            let recorded = &self.recording.states[states.clone()];
-            let times = recorded.iter().map(|state| state.time).collect();
-            Window { start: state_of(&recorded[0]), times }
-        };
-        let estimated = if self.start_weights.is_some() { TANGENT_DIMENSION } else { 0 };
-        RecordedMotion {
-            name: self.recording.name.clone(),
-            windows: self.windows.iter().map(window).collect(),
-            estimated: (0..estimated).collect(),
-            commands: Vec::new(),
-            compared: Compared::States(Box::new(self)),
-        }
+    /// Whether the states at the starts of windows are estimated.
+    pub fn estimates_starts(&self) -> bool {
+        self.start_weights.is_some()
     }
 
     /// The recorded states of a window, its start included.
-    fn of_window(&self, window: usize) -> &[RecordedState] {
+    pub fn of_window(&self, window: usize) -> &[RecordedState] {
         &self.recording.states[self.windows[window].clone()]
     }
 

@@ -14,7 +14,7 @@ use crate::multibody::{
     DIRECTIONS, DifferentiatedModel, ForcesIn, Model, PairWorkspace, Parameter, ParameterError, SeededModel,
     State, for_each_tangent_chunk, seeded_models,
 };
-use crate::optimize::identification::recorded_motion::Rows;
+use crate::optimize::identification::samples::Rows;
 use crate::optimize::identification::window_motion::{Sensitive, Steps};
 use crate::rollout::{Moment, Quantity, Reader};
 use crate::scalar::DualArray;

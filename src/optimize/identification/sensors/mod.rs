@@ -13,6 +13,7 @@ mod linear_readings;
 mod quantity;
 mod reading;
 mod settings;
+mod trial;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,16 +29,17 @@ use self::reading::Reading;
 pub(super) use self::settings::SensorParameter;
 pub use self::settings::{Channel, Sensor};
 use self::settings::{SensorNumbers, sensor_numbers};
+pub(super) use self::trial::Trial;
 use super::Loss;
 use super::check_residuals;
 use super::deviations::StateDeviations;
 use super::phase::{Phase, Phases};
-use super::recorded_motion::{Compared, RecordedMotion, Rows, Sample, Trial, Window};
+use super::samples::{Rows, Sample};
 use super::window_motion::{Sensitive, Steps};
 use crate::multibody::{DifferentiatedModel, ForcesIn, Model, State};
 use crate::optimize::data::Samples;
 use crate::optimize::error::ProblemError;
-use crate::rollout::{Command, Moment, Quantity, Reader, SimulationError, SimulationSettings};
+use crate::rollout::{Command, Moment, Quantity, Reader, SimulationSettings};
 use crate::scalar::Scalar;
 use crate::step::StepProblem;
 
@@ -77,84 +79,6 @@ struct Recorded {
     lines: Vec<u64>,
 }
 
-impl RecordedMotion {
-    /// What sensors recorded of the motion of `model` from `start` under the data's commands. Standard deviations of
-    /// the start say what of it is estimated.
-    ///
-    /// # Errors
-    /// A sensor with numbers out of their range or of something that the model does not have, and samples that are not
-    /// as many or of such a form as the sensors want.
-    pub fn of_sensors(
-        model: &Model,
-        start: &State,
-        sensors: Vec<Sensor>,
-        data: SensorData,
-        deviations: &StateDeviations,
-        time_step: f64,
-    ) -> Result<Self, ProblemError> {
-        let SensorData { name, samples, commands } = data;
-        if sensors.is_empty() {
-            return Err(ProblemError::NoMeasurements);
-        }
-        let (found, expected) = (commands.len(), model.command_dimension());
-        if found != expected {
-            return Err(SimulationError::ControlDimension { found, expected }.into());
-        }
-        let expected: usize = sensors.iter().map(|sensor| sensor.channels.len()).sum();
-        let is_whole = |s: &Samples| s.values.len() == s.times.len() && s.lines.len() == s.times.len();
-        if samples.len() != expected || !samples.iter().all(is_whole) {
-            let found = format!("{} lists", samples.len());
-            let allowed = "one list for each channel, with as many values and lines as times";
-            return Err(ProblemError::Setting { field: "samples", found, allowed });
-        }
-        let mut channels = Vec::new();
-        let mut samples = samples.into_iter();
-        for (index, sensor) in sensors.iter().enumerate() {
-            sensor.check()?;
-            for (place, channel) in sensor.channels.iter().enumerate() {
-                let quantities = quantity::quantities(model, channel)?;
-                let Samples { times, values, lines } = samples.next().unwrap_or_default();
-                let measured = |(values, line): (Vec<f64>, &u64)| {
-                    let values: Vec<f64> = values.iter().map(|value| value * channel.unit).collect();
-                    Reading::measured(channel.quantity, &values).map_err(|length| ProblemError::Quaternion {
-                        place: super::place(&name, Some(*line)),
-                        length,
-                    })
-                };
-                let measured = values.into_iter().zip(&lines).map(measured).collect::<Result<_, _>>()?;
-                let weight = channel.sigma.recip();
-                channels.push(Recorded {
-                    sensor: index,
-                    channel: place,
-                    kind: channel.quantity,
-                    quantities,
-                    weight,
-                    loss: channel.loss(),
-                    times,
-                    measured,
-                    lines,
-                });
-            }
-        }
-        let end = channels.iter().filter_map(|channel| channel.times.last()).fold(0.0, |a: f64, b| a.max(*b));
-        if end.is_nan() || end <= 0.0 {
-            return Err(ProblemError::EmptyWindow { recording: name, from: 0.0, until: f64::INFINITY });
-        }
-        let until = (end / time_step - 1e-9).ceil().max(1.0) * time_step;
-        // So many steps that they are too many are refused here.
-        SimulationSettings { time_step, ..Default::default() }.schedule(until)?;
-        let start = model.completed(start.clone());
-        let estimated = deviations.weights(&start)?;
-        Ok(Self {
-            name,
-            windows: vec![Window { start, times: vec![0.0, until] }],
-            estimated: estimated.iter().map(|(direction, _)| *direction).collect(),
-            commands,
-            compared: Compared::Channels(RecordedChannels { sensors, channels, estimated }),
-        })
-    }
-}
-
 fn span(step: usize, settings: &SimulationSettings) -> Range<f64> {
     step as f64 * settings.time_step..(step + 1) as f64 * settings.time_step
 }
@@ -179,6 +103,68 @@ fn problem<'m, T>(
 }
 
 impl RecordedChannels {
+    /// What sensors recorded of the motion of `model` from `start`, as
+    /// [`RecordedMotion::of_sensors`](super::RecordedMotion::of_sensors) has it; and when the last of it was.
+    pub fn new(
+        model: &Model,
+        start: &State,
+        sensors: Vec<Sensor>,
+        (name, samples): (&str, Vec<Samples>),
+        deviations: &StateDeviations,
+    ) -> Result<(Self, f64), ProblemError> {
+        if sensors.is_empty() {
+            return Err(ProblemError::NoMeasurements);
+        }
+        let expected: usize = sensors.iter().map(|sensor| sensor.channels.len()).sum();
+        let is_whole = |s: &Samples| s.values.len() == s.times.len() && s.lines.len() == s.times.len();
+        if samples.len() != expected || !samples.iter().all(is_whole) {
+            let found = format!("{} lists", samples.len());
+            let allowed = "one list for each channel, with as many values and lines as times";
+            return Err(ProblemError::Setting { field: "samples", found, allowed });
+        }
+        let mut channels = Vec::new();
+        let mut samples = samples.into_iter();
+        for (index, sensor) in sensors.iter().enumerate() {
+            sensor.check()?;
+            for (place, channel) in sensor.channels.iter().enumerate() {
+                let quantities = quantity::quantities(model, channel)?;
+                let Samples { times, values, lines } = samples.next().unwrap_or_default();
+                let measured = |(values, line): (Vec<f64>, &u64)| {
+                    let values: Vec<f64> = values.iter().map(|value| value * channel.unit).collect();
+                    Reading::measured(channel.quantity, &values).map_err(|length| ProblemError::Quaternion {
+                        place: super::place(name, Some(*line)),
+                        length,
+                    })
+                };
+                let measured = values.into_iter().zip(&lines).map(measured).collect::<Result<_, _>>()?;
+                let weight = channel.sigma.recip();
+                channels.push(Recorded {
+                    sensor: index,
+                    channel: place,
+                    kind: channel.quantity,
+                    quantities,
+                    weight,
+                    loss: channel.loss(),
+                    times,
+                    measured,
+                    lines,
+                });
+            }
+        }
+        let end = channels.iter().filter_map(|channel| channel.times.last()).fold(0.0, |a: f64, b| a.max(*b));
+        if end.is_nan() || end <= 0.0 {
+            let (from, until) = (0.0, f64::INFINITY);
+            return Err(ProblemError::EmptyWindow { recording: name.to_owned(), from, until });
+        }
+        let estimated = deviations.weights(start)?;
+        Ok((Self { sensors, channels, estimated }, end))
+    }
+
+    /// The directions of the start that are estimated.
+    pub fn estimated(&self) -> Vec<usize> {
+        self.estimated.iter().map(|(direction, _)| *direction).collect()
+    }
+
     /// What each channel is the sum of: of steps that have an impulse their forces, unless those of states are measured.
     fn quantities(&self, settings: &SimulationSettings) -> Vec<Vec<Quantity>> {
         let has_impulse = settings.integrator.velocity_level_method().is_some();
