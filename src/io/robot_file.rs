@@ -65,6 +65,10 @@ impl RobotDescription {
         if root.name == mjcf::ROOT {
             return mjcf::read(&root, path, options)?.describe(path, options);
         }
+        if let Some(keyframe) = &options.keyframe {
+            let message = format!("found no keyframe `{keyframe}`; MJCF files alone have them");
+            return Err(invalid(path, format, (None, message)));
+        }
         if let Some((line, found)) = left_to_xacro(&root) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let message = format!(

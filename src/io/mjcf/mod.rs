@@ -12,6 +12,7 @@ mod geoms;
 mod include;
 mod inertia;
 mod joints;
+mod keyframes;
 mod layers;
 mod meshes;
 mod pose;
@@ -48,6 +49,9 @@ pub(super) fn read(
         return Err(wrong(&root, "it has no body; it must have at least one"));
     }
     file.options(&mut tree.ignored)?;
+    if let Some(keyframe) = &options.keyframe {
+        keyframes::start(&file, &mut tree, keyframe)?;
+    }
     let mut warnings = constraints::follow(&file, &mut tree, options.mimic)?;
     let apart = constraints::apart(&file, &mut tree)?;
     let actuators = actuators::actuators(&file, &mut tree)?;

@@ -63,6 +63,8 @@ pub struct RobotOptions {
     pub base: RobotBase,
     /// What to do with joints that mimic others.
     pub mimic: MimicJoints,
+    /// The keyframe of an MJCF file that joints start at; without one they start as the file has its bodies.
+    pub keyframe: Option<String>,
 }
 
 impl Default for RobotOptions {
@@ -72,6 +74,7 @@ impl Default for RobotOptions {
             package_path: Vec::new(),
             base: RobotBase::Fixed { x_wb: RigidTransform::identity() },
             mimic: MimicJoints::Follow,
+            keyframe: None,
         }
     }
 }

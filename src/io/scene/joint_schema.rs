@@ -208,6 +208,9 @@ pub(in crate::io) struct RobotTable {
     pub rpy: Option<Exactly<f64, 3>>,
     /// Orientation in the parent's frame: a rotation matrix, row by row.
     pub rotation_matrix: Option<Exactly<Exactly<f64, 3>, 3>>,
+    /// The keyframe of an MJCF file that joints start at, by its name. Where `positions` has a joint, that counts.
+    #[cfg_attr(test, schemars(extend("x-default" = "none")))]
+    pub keyframe: Option<String>,
     /// Initial coordinates of joints, by their names in its file. Those of all other joints are 0, or where an MJCF file
     /// has them start, but for joints that mimic others.
     #[serde(default, deserialize_with = "map_without_duplicates")]

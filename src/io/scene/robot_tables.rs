@@ -83,6 +83,7 @@ pub(in crate::io) fn robot(
         package_path: t.packages.iter().map(|p| context.folder.join(p)).collect(),
         base,
         mimic: if t.independent_mimic_joints { MimicJoints::Independent } else { MimicJoints::Follow },
+        keyframe: t.keyframe.clone(),
     };
     let path = context.folder.join(&t.urdf);
     context.files.borrow_mut().push(path.clone());

@@ -130,6 +130,36 @@ fn scenes_take_actuators_starts_and_materials_by_geom_and_class() {
 
 /// One tree on a free joint has a free base too, which is then where the scene says.
 #[test]
+fn joints_start_at_a_keyframe() {
+    let home = r#"  <keyframe><key name="up" qpos="0 0 0 0 0 2 1 0 0 0"/>
+    <key name="home" qpos="0.5 -0.2 1 2 3 0 2 0 0" ctrl="0.5 0"/></keyframe>
+</mujoco>"#;
+    let text = with("</mujoco>", home);
+    let folder = Folder::new("mjcf-keyframe");
+    folder.file("two.xml", &text);
+    let scene = |keys: &str| {
+        Scene::load(folder.file("scene.toml", format!("[[robots]]\nurdf = \"two.xml\"\n{keys}")))
+    };
+    let scene_at_home = scene("keyframe = \"home\"\npositions = { reach = 0.1 }").expect("a scene");
+    let told = &scene_at_home.warnings;
+    assert!(told.iter().any(|w| w.contains("`ctrl` of a keyframe is not simulated")), "{told:?}");
+    // A joint is where `positions` has it; a free one has its quaternion first, of unit length.
+    assert_eq!(scene_at_home.state.joints.q, [0.5, 0.1, 0.0, 1.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
+    let refused = |keys: &str| scene(keys).expect_err("bad").to_string();
+    let message = refused("keyframe = \"down\"");
+    assert!(message.contains("found no keyframe `down`; there are up, home"), "{message}");
+    let message = refused("keyframe = \"up\"");
+    assert!(
+        message.contains("key `up`: found 10 numbers in `qpos`; the joints of the file have 9"),
+        "{message}"
+    );
+    folder.file("arm.urdf", "<robot name=\"arm\"><link name=\"a\"/></robot>");
+    let scene = folder.file("urdf.toml", "[[robots]]\nurdf = \"arm.urdf\"\nkeyframe = \"home\"");
+    let message = Scene::load(&scene).expect_err("no MJCF file").to_string();
+    assert!(message.contains("found no keyframe `home`; MJCF files alone have them"), "{message}");
+}
+
+#[test]
 fn a_free_base_is_instead_of_the_free_joint() {
     let folder = Folder::new("mjcf-free");
     folder.file(
