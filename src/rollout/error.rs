@@ -126,12 +126,18 @@ pub enum SimulationError {
         expected: f64,
     },
     /// No step depends on a knot.
-    #[error("knot {index}, at {time} s, acts on no step between 0 and {until} s: leave it out")]
+    #[error(
+        "knot {index}, at {time} s, acts on no step: there are {knots} knots, and {steps} steps until {until} s; leave it out, take fewer knots, or end later"
+    )]
     UnusedKnot {
         /// Number of the knot, from 0.
         index: usize,
         /// Its time, s.
         time: f64,
+        /// Number of knots.
+        knots: usize,
+        /// Number of steps.
+        steps: usize,
         /// End of the last step, s.
         until: f64,
     },
