@@ -1,17 +1,22 @@
 //! Kinks are looked at once more beside the point: a kink is a reason why differences do not agree at the
 //! point itself only.
 
+use nalgebra::Vector3;
+
 use super::comparison::{CheckSettings, Comparison, NARROW, Verdict};
+use super::report::{Beside, GradientReport, ReportRow};
 use super::rounding::Sensitivities;
 use super::scene::SceneCheck;
 use super::sides::Side;
 use super::varied::{CheckedValue, Varied, step_scale};
-use crate::multibody::{Parameter, TANGENT_DIMENSION};
+use crate::multibody::{GeometryPair, PairWorkspace, Parameter, State, TANGENT_DIMENSION};
 use crate::rollout::SimulationError;
 
 /// How far beside a kink a derivative is checked again, one after the other, as parts of the
 /// magnitudes that steps of the initial state are relative to.
 const BESIDE: [f64; 7] = [1e-4, 1e-3, 1e-5, 1e-4, 1e-4, 1e-5, 1e-2];
+/// The same of the starts beside that all derivatives are checked at, one after the other.
+const STARTS: [f64; 2] = [1e-2, 1e-1];
 /// From one direction beside to the next.
 const TURN: usize = 7;
 
@@ -98,6 +103,62 @@ impl SceneCheck<'_> {
             c.note += "; not to be told beside it";
         }
         Ok(())
+    }
+
+    /// Where more derivatives are undecided than may be, and none is wrong, checks all of them at a start beside, at which
+    /// no fewer bodies touch. Where that does not pass there is a second one: what is wrong at both is wrong.
+    pub(super) fn add_start_beside(
+        &self,
+        settings: &CheckSettings,
+        report: &mut GradientReport,
+    ) -> Result<(), SimulationError> {
+        if report.count(Verdict::Wrong) > 0 || !report.is_undecided() {
+            return Ok(());
+        }
+        let is_wrong = |row: &ReportRow| row.comparison.verdict == Verdict::Wrong;
+        let mut wrong_before: Option<Vec<ReportRow>> = None;
+        for (direction, part) in STARTS.into_iter().enumerate() {
+            let along = self.displacement(direction, part);
+            let [forth, back] = [1.0, -1.0].map(|sign| {
+                let along: Vec<f64> = along.iter().map(|move_along| sign * move_along).collect();
+                self.state.moved(&along)
+            });
+            let state = if self.touching(&back) > self.touching(&forth) { back } else { forth };
+            let beside = match self.started_at(&state) {
+                Err(error) if error.is_failed_step() => continue,
+                outcome => outcome?,
+            };
+            let (_, found) = beside.report(settings)?;
+            let (derivatives, undecided) = (found.rows.len(), found.undecided());
+            let passes = found.passed();
+            let mut wrong: Vec<ReportRow> = found.rows.into_iter().filter(is_wrong).collect();
+            let all = wrong.len();
+            if let Some(before) = &wrong_before {
+                wrong.retain(|row| before.iter().any(|other| row.is_of_same(other)));
+                for row in &wrong {
+                    let quantity = format!("{}, at starts beside", row.quantity);
+                    report.rows.push(ReportRow { quantity, ..row.clone() });
+                }
+            }
+            // What is wrong at one start alone is not decided.
+            let undecided = undecided + all - if wrong_before.is_some() { wrong.len() } else { 0 };
+            report.beside = Some(Beside { part, derivatives, undecided });
+            if passes {
+                return Ok(());
+            }
+            wrong_before = Some(wrong);
+        }
+        Ok(())
+    }
+
+    /// The number of pairs of bodies that push each other at a state.
+    fn touching(&self, state: &State) -> usize {
+        let (mut frames, mut workspace) = (Vec::new(), PairWorkspace::default());
+        self.model.body_frames(state, &mut frames);
+        let mut force = |pairs: &[GeometryPair]| {
+            self.model.body_pair_contact(&frames, pairs, &mut workspace).wrench_on_a.translational
+        };
+        self.pairs.iter().filter(|(_, pairs)| force(pairs) != Vector3::zeros()).count()
     }
 
     /// A move of the initial state by `part` of the magnitudes that steps are relative to, in one of several

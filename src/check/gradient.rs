@@ -83,7 +83,7 @@ pub fn check_jacobian<E: Send>(
     };
     let included = parameters.iter().enumerate().filter(|(_, parameter)| settings.includes(&parameter.name));
     let rows = in_parallel(included, one).into_iter().collect::<Result<Vec<_>, E>>()?.concat();
-    Ok(GradientReport { rows, ways: Vec::new(), allowed_undecided: settings.undecided })
+    Ok(GradientReport { rows, allowed_undecided: settings.undecided, ..Default::default() })
 }
 
 #[cfg(test)]

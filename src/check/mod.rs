@@ -37,7 +37,7 @@ pub use differences::compare_derivative;
 pub use gradient::{CheckedParameter, check_gradient, check_jacobian};
 #[doc(hidden)]
 pub use gradient_ways::{GradientWay, compare_gradients, compare_jacobians, settle_small_terms};
-pub use report::{GradientReport, ReportRow, Way};
+pub use report::{Beside, GradientReport, ReportRow, Way};
 #[doc(hidden)]
 pub use report_text::{ADVICE, Advice};
 pub use scene::check_scene;

@@ -51,19 +51,42 @@ pub struct GradientReport {
     pub ways: Vec<Way>,
     /// The part of the rows that may be undecided (see [`CheckSettings::undecided`]).
     pub allowed_undecided: f64,
+    /// Where more rows are undecided than may be: what the same check finds at a start beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+}
+
+/// What a check finds at a start a little beside one at which derivatives are undecided. What is wrong at two such starts is
+/// among the rows of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// How far the start is moved, of 0.1 rad, 0.01 m, 1 rad/s and 0.1 m/s.
+    pub part: f64,
+    /// The number of derivatives.
+    pub derivatives: usize,
+    /// How many of them are undecided, or wrong at this start alone.
+    pub undecided: usize,
 }
 
 impl Default for GradientReport {
     /// No rows, of which as many may be undecided as by default.
     fn default() -> Self {
         let allowed_undecided = CheckSettings::default().undecided;
-        Self { rows: Vec::new(), ways: Vec::new(), allowed_undecided }
+        Self { rows: Vec::new(), ways: Vec::new(), allowed_undecided, beside: None }
     }
 }
 
 /// The name of a component of a vector: x, y, z, then numbers.
 pub(super) fn component_name(i: usize) -> String {
     ["x", "y", "z"].get(i).map_or_else(|| i.to_string(), |c| c.to_string())
+}
+
+impl ReportRow {
+    /// Whether another row is of the same derivative.
+    pub(super) fn is_of_same(&self, other: &Self) -> bool {
+        (&self.quantity, &self.component, &self.parameter)
+            == (&other.quantity, &other.component, &other.parameter)
+    }
 }
 
 impl GradientReport {
@@ -98,7 +121,7 @@ impl GradientReport {
                 None => rows.push(row.clone()),
             }
         }
-        Self { rows, ways: self.ways.clone(), allowed_undecided: self.allowed_undecided }
+        Self { rows, ways: self.ways.clone(), ..*self }
     }
 
     /// The number of rows with a verdict.
@@ -111,9 +134,12 @@ impl GradientReport {
         self.rows.iter().filter(|r| r.comparison.is_undecided()).count()
     }
 
-    /// Whether more rows are undecided than may be.
+    /// Whether more rows are undecided than may be, at a start beside too.
     pub fn is_undecided(&self) -> bool {
-        self.undecided() as f64 > self.allowed_undecided * self.rows.len() as f64
+        let exceeds =
+            |undecided: usize, count: usize| undecided as f64 > self.allowed_undecided * count as f64;
+        exceeds(self.undecided(), self.rows.len())
+            && self.beside.is_none_or(|beside| exceeds(beside.undecided, beside.derivatives))
     }
 
     /// Whether no derivative is wrong, and no more are undecided than may be.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::comparison::{Comparison, Verdict};
-use super::report::{GradientReport, ReportRow, Way};
+use super::report::{Beside, GradientReport, ReportRow, Way};
 
 impl Verdict {
     /// The verdict as it is printed.
@@ -132,6 +132,17 @@ impl GradientReport {
     }
 }
 
+impl fmt::Display for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { part, derivatives, undecided } = self;
+        let [rad, m, rad_per_s, m_per_s] = [0.1, 0.01, 1.0, 0.1].map(|scale| scale * part);
+        write!(
+            f,
+            "checked again at a start beside, moved by up to {rad} rad, {m} m, {rad_per_s} rad/s and {m_per_s} m/s: {undecided} of {derivatives} derivatives are undecided there"
+        )
+    }
+}
+
 impl fmt::Display for GradientReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quantities: Vec<String> = self.rows.iter().map(ReportRow::name).collect();
@@ -168,6 +179,7 @@ impl fmt::Display for GradientReport {
             self.count(Verdict::Kink),
             self.count(Verdict::Noisy),
             self.count(Verdict::Wrong)
-        )
+        )?;
+        self.beside.iter().try_for_each(|beside| write!(f, "\n{beside}"))
     }
 }

@@ -1,7 +1,7 @@
 //! What is rounding alone: derivatives that are sums which cancel, and claims that are off by no more
 //! than they round.
 
-use super::comparison::{Comparison, Verdict};
+use super::comparison::{Comparison, Differences, Verdict};
 use super::scene::{Quantities, SceneCheck};
 use super::varied::{CheckedValue, Varied};
 use crate::multibody::Parameter;
@@ -20,6 +20,9 @@ const KNOWN_SENSITIVITY: f64 = 1e-6;
 /// The same where explicit steps are unstable: rounding grows from step to step. Before they are, claims vary by
 /// far less when nothing is moved, which is the other limit.
 const KNOWN_SENSITIVITY_IF_UNSTABLE: f64 = 1e-2;
+
+/// What the iteration of Radau steps leaves of a value, in m, rad, m/s or rad/s: fewer iterations are taken where less changes.
+const LEFT_BY_STAGES: f64 = 1e-11;
 
 /// Moves of a parameter, as parts of its scale, that no derivative follows but by rounding.
 const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
@@ -40,6 +43,8 @@ struct Limits {
     rounded: f64,
     /// What it may round to, at most.
     known: f64,
+    /// What the value rounds to as the numbers that it follows do.
+    value: f64,
 }
 
 /// Settles what is negligible against the component's other derivatives, whatever differences seem to
@@ -84,6 +89,24 @@ fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
     if is_right {
         (c.verdict, c.note) = (Verdict::Ok, String::new());
         c.differences.clear();
+    }
+}
+
+/// Differences that are this many times closer to a claim than the derivative by differences speak for it.
+const CLOSER: f64 = 10.0;
+
+/// Excuses a claim that three differences in a row confirm at larger steps than the derivative was taken at, over which it
+/// comes to no more than the value rounds. A value rounds alike at all steps below some length, so that differences there
+/// can be steady, and those of another function.
+fn settle_confirmed(c: &mut Comparison, Limits { value, .. }: Limits) {
+    let discrepancy = (c.claimed - c.difference).abs();
+    if c.verdict != Verdict::Wrong || discrepancy * c.step > value {
+        return;
+    }
+    let confirms = |d: &Differences| d.step > c.step && (d.central - c.claimed).abs() <= discrepancy / CLOSER;
+    if c.differences.windows(3).any(|three| three.iter().all(confirms)) {
+        (c.verdict, c.side) = (Verdict::Noisy, None);
+        c.note = format!("differences agree at larger steps; over {:.1e} the value rounds by more", c.step);
     }
 }
 
@@ -164,6 +187,7 @@ impl SceneCheck<'_> {
             Some(_) => KNOWN_SENSITIVITY_IF_UNSTABLE,
             None => KNOWN_SENSITIVITY,
         };
+        let left = if self.is_solved_in_stages() { LEFT_BY_STAGES } else { 0.0 };
         let limits = |parameter: &CheckedValue, (largest, of_vector): (f64, f64)| {
             let scale = self.scale_of(parameter);
             Limits {
@@ -171,6 +195,7 @@ impl SceneCheck<'_> {
                 settled: SETTLED_SENSITIVITY * largest / scale,
                 rounded: ROUNDED_SENSITIVITY * largest / scale,
                 known: known * largest / scale,
+                value: (f64::EPSILON * largest).max(left),
             }
         };
         let mut open = Vec::new();
@@ -180,6 +205,7 @@ impl SceneCheck<'_> {
                 let limits = limits(parameter, *largest);
                 settle_negligible(c, limits);
                 settle_known(c, limits);
+                settle_confirmed(c, limits);
                 is_open |= c.verdict == Verdict::Wrong && (c.claimed - c.difference).abs() <= limits.known;
             }
             open.extend(is_open.then_some(i));
@@ -224,7 +250,8 @@ impl SceneCheck<'_> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { negligible: 1e-11, settled: 1e-9, rounded: 1e-11, known: 1e-8 };
+    const LIMITS: Limits =
+        Limits { negligible: 1e-11, settled: 1e-9, rounded: 1e-11, known: 1e-8, value: 1e-15 };
 
     fn comparison(claimed: f64, difference: f64, difference_error: f64, verdict: Verdict) -> Comparison {
         Comparison {
@@ -273,6 +300,45 @@ mod tests {
         // What is known better is wrong where it is off by more than any way rounds.
         assert_eq!(settled(3.2e-8, 3.2008e-8, 1e-13, Verdict::Wrong), Verdict::Ok);
         assert_eq!(settled(3.2e-8, 3.202e-8, 1e-13, Verdict::Wrong), Verdict::Wrong);
+    }
+
+    #[test]
+    fn steady_differences_over_which_the_value_rounds_do_not_refute_what_larger_steps_confirm() {
+        // Of the velocity of a box that a gripper closes on, with respect to the friction of its table.
+        let differences = [
+            (5.00e-03, 1.697700e-08),
+            (1.58e-03, 1.697717e-08),
+            (5.00e-04, 1.697647e-08),
+            (1.58e-04, 1.697577e-08),
+            (5.00e-05, 1.697983e-08),
+            (1.58e-05, 1.703164e-08),
+            (5.00e-06, 1.725781e-08),
+            (1.58e-06, 1.623253e-08),
+            (5.00e-07, 1.852078e-08),
+            (1.58e-07, 1.755965e-08),
+            (5.00e-08, -2.276391e-08),
+            (1.58e-08, 3.614376e-08),
+            (5.00e-09, 3.621235e-08),
+            (1.58e-09, 3.545119e-08),
+            (5.00e-10, 3.816392e-08),
+        ];
+        let settled = |claimed: f64, value: f64| {
+            let mut c = comparison(claimed, 3.621235e-8, 1e-10, Verdict::Wrong);
+            c.step = 5e-9;
+            let at = |(step, central): (f64, f64)| Differences {
+                step,
+                central,
+                forward: central,
+                backward: central,
+            };
+            c.differences = differences.map(at).to_vec();
+            settle_confirmed(&mut c, Limits { value, ..LIMITS });
+            c.verdict
+        };
+        assert_eq!(settled(1.6976636e-8, 1e-15), Verdict::Noisy);
+        // A value that does not round by so much, and a claim that no steps confirm.
+        assert_eq!(settled(1.6976636e-8, 1e-17), Verdict::Wrong);
+        assert_eq!(settled(1.3e-8, 1e-15), Verdict::Wrong);
     }
 
     #[test]

@@ -12,7 +12,9 @@ use crate::multibody::{
 use crate::parallel::in_parallel;
 use crate::rollout::{Controls, Rollout, SimulationError, SimulationSettings, checked_step_into, failed};
 use crate::scalar::{CHUNK, DualArray, Scalar};
-use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape};
+use crate::step::{
+    ControlledMethod, ErrorControlled, Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape,
+};
 
 /// The quantities of one evaluation, each with components of one kind.
 pub(super) type Quantities<T> = Vec<Vec<T>>;
@@ -69,7 +71,8 @@ pub(super) struct SceneCheck<'a> {
 ///
 /// The derivatives of the state after one step and after all are also made in every other way (Jacobians and
 /// vector–Jacobian products of steps, forward and backward sweeps) and compared with the same claims:
-/// see [`GradientReport::ways`].
+/// see [`GradientReport::ways`]. Where more derivatives are undecided than may be, as where bodies lie flat on each other or
+/// just touch, all are checked once more at a start beside: see [`GradientReport::beside`].
 ///
 /// # Errors
 /// The scene cannot be simulated at the values of its parameters or near them.
@@ -83,17 +86,9 @@ pub fn check_scene(
     let until = steps as f64 * rollout.settings.time_step;
     let controls = Rollout { until, ..*rollout }.control_rows()?;
     let check = SceneCheck::new(rollout, steps, &controls)?;
-    let names = check.names();
-    let parameters = check.parameters(settings)?;
-    let mut compared = check.compare_all(&parameters, settings)?;
-    check.settle(&parameters, &mut compared, settings)?;
-    let mut report = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
-    for ((_, parameter, _), quantities) in parameters.iter().zip(compared) {
-        for (name, comparisons) in names.iter().zip(quantities) {
-            report.add(name, parameter, comparisons);
-        }
-    }
+    let (parameters, mut report) = check.report(settings)?;
     check.add_ways(&parameters, &mut report)?;
+    check.add_start_beside(settings, &mut report)?;
     Ok(report)
 }
 
@@ -133,6 +128,24 @@ impl<'a> SceneCheck<'a> {
 }
 
 impl SceneCheck<'_> {
+    /// The derivatives of all quantities with respect to each parameter, judged, and the parameters.
+    pub fn report(
+        &self,
+        settings: &CheckSettings,
+    ) -> Result<(Vec<CheckedValue>, GradientReport), SimulationError> {
+        let names = self.names();
+        let parameters = self.parameters(settings)?;
+        let mut compared = self.compare_all(&parameters, settings)?;
+        self.settle(&parameters, &mut compared, settings)?;
+        let mut report = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
+        for ((_, parameter, _), quantities) in parameters.iter().zip(compared) {
+            for (name, comparisons) in names.iter().zip(quantities) {
+                report.add(name, parameter, comparisons);
+            }
+        }
+        Ok((parameters, report))
+    }
+
     /// The same scene from another state.
     pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s>, SimulationError> {
         let mut check = SceneCheck {
@@ -215,6 +228,12 @@ impl SceneCheck<'_> {
     /// The method of steps with its own tolerance.
     fn method(&self) -> Integrator {
         self.methods.last().copied().unwrap_or_default()
+    }
+
+    /// Whether steps consist of stages that an iteration solves together.
+    pub fn is_solved_in_stages(&self) -> bool {
+        let method = self.method();
+        matches!(method, Integrator::ErrorControlled(ErrorControlled { method: ControlledMethod::Radau, .. }))
     }
 
     /// The model, the state and the controls with some parameters at values.
@@ -347,7 +366,12 @@ impl SceneCheck<'_> {
         let mut failed = None;
         for method in &self.methods {
             match simulation(*method) {
-                Err(error @ SimulationError::Step { source: StepError::NotConverged { .. }, .. }) => {
+                Err(
+                    error @ SimulationError::Step {
+                        source: StepError::NotConverged { .. } | StepError::StagesNotConverged { .. },
+                        ..
+                    },
+                ) => {
                     failed = Some(error);
                 }
                 outcome => return outcome,

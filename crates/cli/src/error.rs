@@ -50,7 +50,7 @@ pub(crate) enum Error {
     Fit { path: String, message: String },
     /// Differences could not decide on more derivatives than may be.
     #[error(
-        "{path}: {undecided} of {count} derivatives are undecided, more than {allowed} %: their notes say why; check a little beside a start where meshes are aligned, at one that is less sensitive, with fewer --steps, or allow more with --undecided"
+        "{path}: {undecided} of {count} derivatives are undecided, more than {allowed} %: their notes say why; check where meshes are not aligned, at a start that is less sensitive, with fewer --steps, or allow more with --undecided"
     )]
     UndecidedDerivatives {
         path: String,

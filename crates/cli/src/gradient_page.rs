@@ -20,8 +20,9 @@ pub(super) fn gradient_page<'p>(file: &Path, report: &GradientReport, tolerance:
         count if count == shown => format!("of all {count} doubtful derivatives"),
         count => format!("of {shown} of {count} doubtful derivatives, wrong ones first"),
     };
+    let beside = report.beside.iter().map(|beside| ["beside", &beside.to_string()].map(str::to_owned));
     let more = [["derivatives", &counts.join(", ")], ["figures", &drawn], ["command", &command_line()]];
-    let about = about("checked", file, more.map(|line| line.map(str::to_owned)));
+    let about = about("checked", file, more.map(|line| line.map(str::to_owned)).into_iter().chain(beside));
     let mut rows: Vec<_> = verdicts.iter().flat_map(|&verdict| rows_of(report, verdict)).collect();
     let mut page = page(file, about, None);
     if report.count(Verdict::Wrong) > 0 {

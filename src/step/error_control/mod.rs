@@ -168,6 +168,7 @@ impl ErrorControlled {
             after.assign(&search.after);
             return Ok(());
         }
+        workspace.radau.solver.exactness = step.substeps.map(|_| self.accuracy);
         repeat(self.method, step, &search.statistics.substeps, workspace, after, &mut |_, _, _| ())
     }
 

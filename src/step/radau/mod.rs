@@ -67,7 +67,13 @@ pub(super) struct Solver {
     estimate: ErrorEstimate,
     /// How the last iteration went.
     pub converged: Option<Converged>,
+    /// The accuracy in m that substeps are held for. One below any that substeps could be found for has the iteration leave less,
+    /// in proportion: a check of derivatives asks for that, whose differences see what is left.
+    pub exactness: Option<f64>,
 }
+
+/// The accuracy in m of substeps that are held below which the iteration leaves less.
+const EXACT: f64 = 1e-15;
 
 impl Solver {
     /// The next step starts from the same state and under the same forces as the last one.
@@ -110,7 +116,8 @@ impl Solver {
             let start = Step { time, length, state: &zeros, rate: first_rate };
             let mut rate =
                 |time: f64, y: &[f64], out: &mut [f64]| out.copy_from_slice(rates.at(step, time, y));
-            stages.solve(&mut rate, &start, &norm, &NewtonSettings { unjudged, ..NEWTON })
+            let accuracy = NEWTON.accuracy * self.exactness.map_or(1.0, |held| (held / EXACT).min(1.0));
+            stages.solve(&mut rate, &start, &norm, &NewtonSettings { unjudged, accuracy, ..NEWTON })
         });
         match solved {
             Ok(converged) => {
