@@ -309,8 +309,8 @@ fn a_contact_that_begins_within_a_substep_is_not_missed() {
 fn controlled_gradients_pass_the_check_of_a_scene() {
     let (model, initial) = ball_on_box(0.07, SurfaceRepresentation::Polygons);
     for method in [ControlledMethod::Extrapolated(lagged()), ControlledMethod::DormandPrince] {
-        let settings = SimulationSettings { integrator: controlled(method, 1e-6), time_step: 4e-3 };
-        let rollout = Rollout::new(&model, &initial, settings, 0.012).under(&NoForces);
+        let settings = SimulationSettings { integrator: controlled(method, 1e-5), time_step: 4e-3 };
+        let rollout = Rollout::new(&model, &initial, settings, 0.008).under(&NoForces);
         let checked = CheckSettings { vertices: 0, places: false, ..Default::default() };
         let report = check_scene(&rollout, &checked).expect("simulates");
         assert_eq!(report.count(Verdict::Wrong), 0, "{method:?}: {report}");
