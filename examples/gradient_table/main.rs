@@ -29,8 +29,11 @@ mod folder;
 
 use checked_scenes::{FAMILIES, KINDS};
 
-/// Steps of a rollout.
+/// Steps of a rollout, and those of one with an accuracy, which consist of many.
 const STEPS: usize = 5;
+const CONTROLLED_STEPS: usize = 2;
+/// The most numbers of a state's tangent with which Radau steps are checked: those of two bodies. With more it takes hours.
+const LARGEST_FOR_RADAU: usize = 24;
 /// The longest explicit step, s.
 const LONGEST_EXPLICIT_STEP: f64 = 5e-5;
 /// The kinds of steps besides [`KINDS`]: those of rigid bodies alone, and those of an accuracy.
@@ -104,9 +107,11 @@ fn scenes(count: usize) -> Result<Vec<Checked>, Box<dyn Error>> {
 /// The kinds of steps that a scene can be simulated with.
 fn kinds_of(scene: &Scene) -> impl Iterator<Item = &'static str> + use<> {
     let (all, rigid) = (scene.model.pairs().len(), scene.model.rigid_pairs().len());
+    let size = scene.state.tangent_dimension();
     KINDS.into_iter().chain(MORE_KINDS).filter(move |kind| match *kind {
         "semi_implicit_euler" | "rk4" => rigid == 0,
         "ecp" | "lcp" | "ncp" => rigid == all,
+        "radau" => size <= LARGEST_FOR_RADAU,
         _ => true,
     })
 }
@@ -137,7 +142,8 @@ fn check(scene: &Scene, kind: &str) -> Result<GradientReport, String> {
         _ => f64::INFINITY,
     };
     let settings = SimulationSettings { integrator, time_step: scene.time_step.min(longest) };
-    let until = STEPS as f64 * settings.time_step;
+    let steps = if integrator.is_error_controlled() { CONTROLLED_STEPS } else { STEPS };
+    let until = steps as f64 * settings.time_step;
     let mut contact = *scene.model.contact();
     if !is_explicit {
         // What convex steps have of their own.
@@ -247,7 +253,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("# Derivatives of {} scenes\n", scenes.len());
     println!(
         "Made by `cargo run --release --example gradient_table`. Each scene is checked with every kind of step that takes it, over {STEPS} \
-         steps from a state in which its bodies touch: the wrenches of contact there, the state after one step \
+         steps ({CONTROLLED_STEPS} of an accuracy, with `radau` where two bodies move at most) from a state in which its bodies touch: the wrenches of contact there, the state after one step \
          and the state after all, with respect to all inputs; of meshes, the coordinates of two vertices and two \
          extents each.\n"
     );

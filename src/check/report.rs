@@ -136,10 +136,14 @@ impl GradientReport {
 
     /// Whether more rows are undecided than may be, at a start beside too.
     pub fn is_undecided(&self) -> bool {
-        let exceeds =
-            |undecided: usize, count: usize| undecided as f64 > self.allowed_undecided * count as f64;
-        exceeds(self.undecided(), self.rows.len())
-            && self.beside.is_none_or(|beside| exceeds(beside.undecided, beside.derivatives))
+        let allowed = |count: usize| self.allowed_undecided * count as f64;
+        let too_many = |beside: Beside| beside.undecided as f64 > allowed(beside.derivatives);
+        self.exceeds(self.undecided()) && self.beside.is_none_or(too_many)
+    }
+
+    /// Whether so many rows are more than may be undecided.
+    pub(super) fn exceeds(&self, count: usize) -> bool {
+        count as f64 > self.allowed_undecided * self.rows.len() as f64
     }
 
     /// Whether no derivative is wrong, and no more are undecided than may be.

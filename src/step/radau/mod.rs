@@ -98,9 +98,11 @@ impl Solver {
             first_rate.extend_from_slice(rates.at(step, time, &zeros));
         }
         let velocities = velocity_directions(state);
-        let (part, unjudged) = match step.model.rigid_pairs().len() {
-            0 => (1.0, NEWTON.unjudged),
-            _ => (OF_RIGID, UNJUDGED_OF_RIGID),
+        let held = self.exactness.map_or(1.0, |held| (held / EXACT).min(1.0));
+        let (part, unjudged, exactness) = match step.model.rigid_pairs().len() {
+            0 => (1.0, NEWTON.unjudged, held),
+            // There is no less to be had.
+            _ => (OF_RIGID, UNJUDGED_OF_RIGID, 1.0),
         };
         let (allowed, allowed_velocity) = (ALLOWED * part, ALLOWED_VELOCITY * part);
         let norm = |x: &[f64]| {
@@ -116,7 +118,7 @@ impl Solver {
             let start = Step { time, length, state: &zeros, rate: first_rate };
             let mut rate =
                 |time: f64, y: &[f64], out: &mut [f64]| out.copy_from_slice(rates.at(step, time, y));
-            let accuracy = NEWTON.accuracy * self.exactness.map_or(1.0, |held| (held / EXACT).min(1.0));
+            let accuracy = NEWTON.accuracy * exactness;
             stages.solve(&mut rate, &start, &norm, &NewtonSettings { unjudged, accuracy, ..NEWTON })
         });
         match solved {

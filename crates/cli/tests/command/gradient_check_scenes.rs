@@ -280,6 +280,48 @@ fn a_check_with_too_many_undecided_derivatives_does_not_pass() {
     }
 }
 
+/// A box flat on a plate of its size: meshes are aligned along all edges.
+const FLAT_BOX: &str = r#"
+[[bodies]]
+name = "box"
+translation = [0, 0, 0.0499]
+mass = 1.0
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.1, 0.1] } }
+material = "foam"
+[[bodies]]
+name = "plate"
+fixed = true
+translation = [0, 0, -0.01]
+[[bodies.geometries]]
+shape = { box = { size = [0.1, 0.1, 0.02] } }
+material = "foam"
+"#;
+
+#[test]
+fn a_start_whose_derivatives_are_undecided_is_looked_at_beside() {
+    let folder = Folder::new("gradient-check-beside");
+    let path = folder.file("scene.toml", format!("{MATERIALS}[solver]\nkind = \"lagged\"\n{FLAT_BOX}"));
+    let few = ["--steps", "1", "--no-places", "--vertices", "0"];
+    let run = isobar(&[&["gradient-check", text(&path)], &few[..]].concat());
+    let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert_eq!(run.status.code(), Some(0), "{out}{err}");
+    let last = out.lines().last().expect("a line");
+    assert!(last.starts_with("checked again at a start beside, moved by up to 0.001 rad, 0.0001 m"), "{out}");
+    let run = isobar(&[&["gradient-check", text(&path), "--json"], &few[..]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let count = |key: &str| report["beside"][key].as_u64().expect("a number");
+    assert!(
+        count("derivatives") > 500 && count("undecided") * 50 < count("derivatives"),
+        "{}",
+        report["beside"]
+    );
+    // Where every derivative may be undecided, none is looked at again.
+    let run = isobar(&[&["gradient-check", text(&path), "--json", "--undecided", "1"], &few[..]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    assert_eq!(report["beside"], serde_json::Value::Null);
+}
+
 /// A box on a floor under loads of all kinds, and actuators that push it, one beyond its limit.
 const LOADED: &str = r#"
 [[loads]]
