@@ -2,6 +2,7 @@
 //! the other commands, so that no file is good here and bad there.
 
 mod contents;
+mod folder;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use super::messages::{print_warnings, tell, text_output};
 use super::outputs::print_json;
 use super::robot::RobotArguments;
 use contents::{Contents, Motion, SceneContents};
+use folder::{MESHES, ends_in, files_in};
+use isobar::geometry::SurfaceMesh;
 use isobar::input_file;
 use isobar::io::reference::FileKind;
 use isobar::io::{FileError, FitFile, ProblemFile, Scene};
@@ -22,7 +25,8 @@ use isobar::io::{FileError, FitFile, ProblemFile, Scene};
 /// Arguments of `isobar check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
-    /// Files: scenes, problems and fits (TOML or JSON; `-` for standard input), robots (URDF, SDF, MJCF)
+    /// Files: scenes, problems and fits (TOML or JSON; `-` for standard input), robots (URDF, SDF, MJCF), meshes (OBJ, STL,
+    /// VTK, MSH); or folders, of which all such files are checked
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print JSON: a list with an object for each file
@@ -48,7 +52,14 @@ struct Report {
 /// Checks every file and prints what became of each, in their order.
 pub(super) fn run(arguments: &CheckArguments) -> Result<(), Error> {
     let mut reports = Vec::new();
+    let mut files = Vec::new();
     for file in &arguments.files {
+        match file.is_dir() {
+            true => files.append(&mut files_in(file)?),
+            false => files.push(file.clone()),
+        }
+    }
+    for file in &files {
         let report = report(file, &arguments.robot);
         print_warnings(&report.warnings);
         if let Some(error) = &report.error {
@@ -81,8 +92,14 @@ fn report(path: &Path, robot: &RobotArguments) -> Report {
 
 /// Loads a file; its warnings are kept where it turns out bad only later.
 fn contents(path: &Path, robot: &RobotArguments, warnings: &mut Vec<String>) -> Result<Contents, Error> {
-    let ends_in = |ending| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
-    if ends_in("urdf") || ends_in("xml") || ends_in("sdf") {
+    if ends_in(path, &MESHES) {
+        let read = SurfaceMesh::read_unclosed(path);
+        let (mesh, notes) = read.map_err(|error| Error::Usage(error.to_string()))?;
+        warnings.extend(notes.iter().map(|note| format!("warning: {}: {note}", path.display())));
+        let open = mesh.validate().err().map(|error| error.to_string());
+        return Ok(Contents::Mesh { triangles: mesh.triangles.len(), open });
+    }
+    if ends_in(path, &["urdf", "xml", "sdf"]) {
         let robot = robot.load(path)?;
         warnings.extend(robot.warnings);
         let mechanism = &robot.mechanism;
@@ -131,7 +148,7 @@ fn without_kind(path: &Path, error: FileError) -> FileError {
             line: None,
             field: "the name".to_owned(),
             message:
-                "a scene, a problem and a fit must end in .toml or .json, a robot in .urdf, .xml or .sdf"
+                "a scene, a problem and a fit must end in .toml or .json, a robot in .urdf, .xml or .sdf, a mesh in .obj, .stl, .vtk or .msh"
                     .to_owned(),
         },
         error => error,

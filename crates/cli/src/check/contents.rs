@@ -34,6 +34,12 @@ pub(super) enum Contents {
         /// Number of indentation tests.
         indentations: usize,
     },
+    Mesh {
+        /// Number of triangles of the surface.
+        triangles: usize,
+        /// Why it encloses no body; none where it does.
+        open: Option<String>,
+    },
     Robot {
         name: String,
         links: usize,
@@ -136,6 +142,11 @@ impl fmt::Display for Contents {
                     }
                 }
                 Ok(())
+            }
+            Self::Mesh { triangles, open } => {
+                write!(f, "mesh, {}", count(*triangles, "triangle", "triangles"))?;
+                open.iter()
+                    .try_for_each(|why| write!(f, ", to be drawn alone, filled or taken as its hull: {why}"))
             }
             Self::Robot { name, links, joints } => {
                 let links = count(*links, "link", "links");

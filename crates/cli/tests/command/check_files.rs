@@ -95,6 +95,41 @@ examples/pancake/arm.urdf: robot arm, 9 links, 8 joints that move
     assert_eq!((run.status.code(), String::from_utf8_lossy(&run.stderr).as_ref()), (Some(0), ""));
 }
 
+#[test]
+fn a_folder_has_a_line_for_each_file_that_is_read() {
+    let folder = folder("check-folder");
+    for (file, content) in [
+        ("parts/open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"),
+        ("parts/arm.urdf", "<robot name=\"arm\"><link name=\"a\"/></robot>"),
+        ("parts/bad.toml", "[[bodies]]\nname = \"a\"\nmass = -1\n"),
+        ("parts/package.json", "{\"name\": \"other\", \"bodies\": 1}"),
+        ("parts/drawing.xml", "<svg/>"),
+        (".hidden/scene.toml", "[[bodies]]\n"),
+        ("Cargo.toml", "[package]\nname = \"other\"\n"),
+    ] {
+        let path = folder.0.join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, content).expect("written");
+    }
+    let (code, lines, errors) = check(&[text(&folder.0)]);
+    let names: Vec<&str> = lines
+        .iter()
+        .map(|line| line.split(": ").next().and_then(|f| f.rsplit('/').next()).unwrap_or(""))
+        .collect();
+    assert_eq!(
+        names,
+        ["cart.toml", "fit.toml", "arm.urdf", "open.obj", "problem.toml", "scene.toml"],
+        "{lines:?}"
+    );
+    assert!(lines[3].contains("mesh, 1 triangle, to be drawn alone"), "{}", lines[3]);
+    assert!(
+        code == Some(2) && errors.iter().any(|error| error.contains("bad.toml:1: bodies[0]")),
+        "{errors:?}"
+    );
+    let (code, _, errors) = check(&[text(&folder.0.join("absent"))]);
+    assert!(code == Some(2) && errors[0].contains("absent"), "{errors:?}");
+}
+
 /// Each mistake is told as the command that runs the file tells it, and no other file goes unchecked.
 #[test]
 fn bad_files_are_told_as_elsewhere_and_the_others_are_checked_all_the_same() {
