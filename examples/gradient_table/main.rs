@@ -7,7 +7,7 @@
 //!
 //! Each scene is simulated until its bodies touch, and started from there, a little displaced, so that
 //! nothing is aligned. With parts of names as its arguments only the scenes that have one are checked: docs/gradient_table_rigid.md is
-//! that of `rigid "ball on" toss coin`.
+//! that of `"rigid desk" "rigid T-bar" "rigid egg" "ball on" toss coin`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
