@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use isobar::input_file;
 use isobar::io::FileError;
 
 /// Endings that only files have which isobar reads.
@@ -54,8 +55,8 @@ pub(super) fn ends_in(path: &Path, endings: &[&str]) -> bool {
 /// Whether isobar is meant to read a file.
 fn is_meant(path: &Path) -> bool {
     let has_all = |words: &[&[&str]]| {
-        // What cannot be read is told where it is loaded.
-        let text = format!("\n{}", fs::read_to_string(path).unwrap_or_default());
+        // What is no text, or larger than any file that is read, is another program's.
+        let text = format!("\n{}", input_file::read_text(path).unwrap_or_default());
         words.iter().all(|words| words.iter().any(|word| text.contains(word)))
     };
     let shared = SHARED.iter().find(|(ending, _)| ends_in(path, &[ending]));
