@@ -13,6 +13,9 @@ use crate::multibody::{BodyFrame, BroadPhase, Model, State, with_pair};
 use crate::spatial::SpatialVelocity;
 use crate::step::{Integrator, StepProblem, StepWorkspace, Tape};
 
+/// What is said of an event at which meshes are aligned.
+pub(super) const ALIGNED: &str = "meshes are aligned";
+
 /// Where something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -97,6 +100,14 @@ impl StepEvents {
 }
 
 impl Events {
+    /// The number of contacts of all steps.
+    pub fn contacts(&self) -> usize {
+        let of_pairs = |events: &StepEvents| {
+            events.acting.iter().filter(|(place, _)| matches!(place, Place::Pair(_))).count()
+        };
+        self.steps.iter().map(of_pairs).sum()
+    }
+
     /// The first of the first `steps` steps in which something else happens than in `other`; with
     /// no steps the initial states are compared.
     pub fn first_difference(&self, other: &Self, steps: usize) -> Option<Event> {
@@ -264,7 +275,7 @@ pub(super) fn described(model: &Model, event: &Event, time_step: f64) -> String 
         Place::Pair(index) => {
             let bodies = model.pairs[index].bodies;
             let [a, b] = [bodies.a, bodies.b].map(|i| &model.bodies[i].name);
-            let what = if event.aligned { "meshes are aligned" } else { "faces change" };
+            let what = if event.aligned { ALIGNED } else { "faces change" };
             format!("the contact of {a} and {b} at t = {time:.6} s, whose {what}")
         }
         Place::Coordinate(v) => {

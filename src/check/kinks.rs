@@ -161,13 +161,13 @@ impl SceneCheck<'_> {
         value: f64,
         quantities: usize,
     ) -> Result<Limits, SimulationError> {
-        let center = self.watched(varied, value)?;
+        let center = self.watched(&[(varied, value)])?;
         let spans: Vec<usize> = (0..quantities).map(|q| self.steps_before(q)).collect();
         let aligned = spans.iter().map(|&steps| center.first_aligned(steps)).collect();
         let (mut event, mut first) = (vec![None; quantities], vec![0; quantities]);
         for (level, sides) in sampled.arguments() {
             for x in sides {
-                let beside = match self.watched(varied, x) {
+                let beside = match self.watched(&[(varied, x)]) {
                     Ok(events) => Some(events),
                     Err(error) if error.is_failed_step() => None,
                     Err(error) => return Err(error),

@@ -66,6 +66,8 @@ pub struct Beside {
     pub derivatives: usize,
     /// How many of them are undecided, or wrong at this start alone.
     pub undecided: usize,
+    /// How many of them are 0, as where nothing touches.
+    pub zero: usize,
 }
 
 impl Default for GradientReport {

@@ -21,9 +21,6 @@ const KNOWN_SENSITIVITY: f64 = 1e-6;
 /// far less when nothing is moved, which is the other limit.
 const KNOWN_SENSITIVITY_IF_UNSTABLE: f64 = 1e-2;
 
-/// What the iteration of Radau steps leaves of a value, in m, rad, m/s or rad/s: fewer iterations are taken where less changes.
-const LEFT_BY_STAGES: f64 = 1e-11;
-
 /// Moves of a parameter, as parts of its scale, that no derivative follows but by rounding.
 const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
 /// A claim's rounding is at most this many times what it varies by over so few moves.
@@ -92,22 +89,38 @@ fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
     }
 }
 
-/// Differences that are this many times closer to a claim than the derivative by differences speak for it.
+/// Differences that are this many times closer to a claim than the derivative by differences speak for it, and those at the
+/// smallest steps, which noise could bring so close at one of them, by this many.
 const CLOSER: f64 = 10.0;
+const FAR_CLOSER: f64 = 1e3;
 
-/// Excuses a claim that three differences in a row confirm at larger steps than the derivative was taken at, over which it
-/// comes to no more than the value rounds. A value rounds alike at all steps below some length, so that differences there
-/// can be steady, and those of another function.
+/// Excuses a claim that differences confirm at other steps than the derivative was taken at. At three larger ones in a
+/// row, over which it comes to no more than the value rounds: a value rounds alike at all steps below some length, so that
+/// differences there can be steady, and those of another function. Or to both sides at the two smallest ones, where a contact
+/// changes within the others.
 fn settle_confirmed(c: &mut Comparison, Limits { value, .. }: Limits) {
-    let discrepancy = (c.claimed - c.difference).abs();
-    if c.verdict != Verdict::Wrong || discrepancy * c.step > value {
+    if c.verdict != Verdict::Wrong {
         return;
     }
-    let confirms = |d: &Differences| d.step > c.step && (d.central - c.claimed).abs() <= discrepancy / CLOSER;
-    if c.differences.windows(3).any(|three| three.iter().all(confirms)) {
-        (c.verdict, c.side) = (Verdict::Noisy, None);
-        c.note = format!("differences agree at larger steps; over {:.1e} the value rounds by more", c.step);
-    }
+    let discrepancy = (c.claimed - c.difference).abs();
+    let is_close = |difference: f64, times: f64| (difference - c.claimed).abs() <= discrepancy / times;
+    let at_larger = |d: &Differences| d.step > c.step && is_close(d.central, CLOSER);
+    let at_smaller = |d: &Differences| {
+        d.step < c.step && is_close(d.forward, FAR_CLOSER) && is_close(d.backward, FAR_CLOSER)
+    };
+    let rounds = discrepancy * c.step <= value;
+    let larger = rounds && c.differences.windows(3).any(|three| three.iter().all(at_larger));
+    let smallest = c.differences.last_chunk::<2>().is_some_and(|two| two.iter().all(at_smaller));
+    c.note = match (larger, smallest) {
+        (true, _) => {
+            format!("differences agree at larger steps; over {:.1e} the value rounds by more", c.step)
+        }
+        (_, true) => {
+            format!("differences agree at the smallest steps; something else changes within {:.1e}", c.step)
+        }
+        (false, false) => return,
+    };
+    (c.verdict, c.side) = (Verdict::Noisy, None);
 }
 
 /// Excuses a claim that is off by no more than it varies by when its parameter is moved by nothing.
@@ -187,7 +200,6 @@ impl SceneCheck<'_> {
             Some(_) => KNOWN_SENSITIVITY_IF_UNSTABLE,
             None => KNOWN_SENSITIVITY,
         };
-        let left = if self.is_solved_in_stages() { LEFT_BY_STAGES } else { 0.0 };
         let limits = |parameter: &CheckedValue, (largest, of_vector): (f64, f64)| {
             let scale = self.scale_of(parameter);
             Limits {
@@ -195,7 +207,7 @@ impl SceneCheck<'_> {
                 settled: SETTLED_SENSITIVITY * largest / scale,
                 rounded: ROUNDED_SENSITIVITY * largest / scale,
                 known: known * largest / scale,
-                value: (f64::EPSILON * largest).max(left),
+                value: f64::EPSILON * largest,
             }
         };
         let mut open = Vec::new();
@@ -339,6 +351,25 @@ mod tests {
         // A value that does not round by so much, and a claim that no steps confirm.
         assert_eq!(settled(1.6976636e-8, 1e-17), Verdict::Wrong);
         assert_eq!(settled(1.3e-8, 1e-15), Verdict::Wrong);
+    }
+
+    #[test]
+    fn steady_differences_do_not_refute_what_the_smallest_steps_confirm() {
+        // Of the turning of a box that lies on a table, with respect to the height of one of its corners: its contact changes
+        // within 1e-9 m, and a hundred times farther away.
+        let smallest = [(5.2e-9, 6.4335e-5), (1.6e-9, 4.1798e-5), (5.2e-10, 3.5705e-5)];
+        let settled = |claimed: f64, last: [f64; 2]| {
+            let mut c = comparison(claimed, 6.731622e-5, 5.5e-7, Verdict::Wrong);
+            let smallest = smallest.into_iter().chain([(1.6e-10, last[0]), (5.2e-11, last[1])]);
+            let at = |(step, central)| Differences { step, central, forward: central, backward: central };
+            c.differences = smallest.map(at).collect();
+            settle_confirmed(&mut c, LIMITS);
+            c.verdict
+        };
+        assert_eq!(settled(3.2923933e-5, [3.2924248e-5, 3.2924018e-5]), Verdict::Noisy);
+        // Another claim, and one that the last step alone confirms.
+        assert_eq!(settled(3.4e-5, [3.2924248e-5, 3.2924018e-5]), Verdict::Wrong);
+        assert_eq!(settled(3.2923933e-5, [3.4e-5, 3.2924018e-5]), Verdict::Wrong);
     }
 
     #[test]

@@ -12,9 +12,7 @@ use crate::multibody::{
 use crate::parallel::in_parallel;
 use crate::rollout::{Controls, Rollout, SimulationError, SimulationSettings, checked_step_into, failed};
 use crate::scalar::{CHUNK, DualArray, Scalar};
-use crate::step::{
-    ControlledMethod, ErrorControlled, Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape,
-};
+use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep, Tape};
 
 /// The quantities of one evaluation, each with components of one kind.
 pub(super) type Quantities<T> = Vec<Vec<T>>;
@@ -146,19 +144,24 @@ impl SceneCheck<'_> {
         Ok((parameters, report))
     }
 
-    /// The same scene from another state.
-    pub fn started_at<'s>(&'s self, state: &'s State) -> Result<SceneCheck<'s>, SimulationError> {
+    /// The same scene from another state, with numbers of its model moved.
+    pub fn started_at<'s>(
+        &'s self,
+        (model, state): &'s (Model, State),
+    ) -> Result<SceneCheck<'s>, SimulationError> {
         let mut check = SceneCheck {
+            model,
             state,
             parts: self.parts.clone(),
             pairs: self.pairs.clone(),
             methods: self.methods.clone(),
-            substeps: self.substeps_from(state)?,
+            substeps: Vec::new(),
             reference: Default::default(),
             instability: self.instability.clone(),
             ..*self
         };
-        check.reference = check.simulated(self.applied, self.model, state, self.controls)?;
+        check.substeps = check.substeps_from(state)?;
+        check.reference = check.simulated(self.applied, model, state, self.controls)?;
         Ok(check)
     }
 
@@ -230,12 +233,6 @@ impl SceneCheck<'_> {
         self.methods.last().copied().unwrap_or_default()
     }
 
-    /// Whether steps consist of stages that an iteration solves together.
-    pub fn is_solved_in_stages(&self) -> bool {
-        let method = self.method();
-        matches!(method, Integrator::ErrorControlled(ErrorControlled { method: ControlledMethod::Radau, .. }))
-    }
-
     /// The model, the state and the controls with some parameters at values.
     fn varied<T: Scalar>(&self, values: &[(Varied, T)]) -> Result<VariedScene<T>, SimulationError> {
         let mut parameters = Vec::with_capacity(values.len());
@@ -303,9 +300,9 @@ impl SceneCheck<'_> {
         Ok([after(1), after(states.len() - 1)])
     }
 
-    /// What contacts and joints do along the trajectory with a parameter at a value.
-    pub fn watched(&self, varied: Varied, value: f64) -> Result<Events, SimulationError> {
-        let (model, state, controls) = self.varied(&[(varied, value)])?;
+    /// What contacts and joints do along the trajectory with parameters at values.
+    pub fn watched(&self, values: &[(Varied, f64)]) -> Result<Events, SimulationError> {
+        let (model, state, controls) = self.varied(values)?;
         let applied = self.applied;
         let differentiated = DifferentiatedModel::new(
             &model,

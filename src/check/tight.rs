@@ -9,15 +9,12 @@ const TIGHT: [f64; 5] = [0.0, 1e-15, 1e-14, 1e-13, 1e-12];
 /// Most iterations of steps that are solved so tightly, at least.
 const TIGHT_ITERATIONS: usize = 200;
 
-/// The accuracy in m that Radau's stages are solved for where substeps are held, if it can be met.
-const TIGHT_STAGES: f64 = 1e-16;
-
 /// A method of steps with tolerances that leave as little noise as can be, the tightest first, and
 /// at last its own.
 pub fn tightest_first(method: Integrator) -> Vec<Integrator> {
     if let Integrator::ErrorControlled(own @ ErrorControlled { method: ControlledMethod::Radau, .. }) = method
     {
-        let tight = ErrorControlled { accuracy: TIGHT_STAGES, ..own };
+        let tight = ErrorControlled { accuracy: ErrorControlled::TO_ROUNDING, ..own };
         return vec![Integrator::ErrorControlled(tight), method];
     }
     let Some(own) = method.velocity_level_method() else { return vec![method] };

@@ -88,8 +88,10 @@ impl SceneCheck<'_> {
             if !compared.iter().any(|(_, row)| is_open(row)) {
                 break;
             }
-            let state = self.state.moved(&self.displacement(direction, PART_BESIDE));
-            let beside = match self.started_at(&state).and_then(|check| check.compare_ways(parameters)) {
+            let start = self.moved(direction, PART_BESIDE)?;
+            let compare =
+                |check: SceneCheck<'_>| check.compare_ways(&check.at_its_own(parameters, self.model)?);
+            let beside = match self.started_at(&start).and_then(compare) {
                 Err(error) if error.is_failed_step() => continue,
                 outcome => outcome?,
             };

@@ -154,6 +154,9 @@ impl ErrorControlled {
         }
     }
 
+    /// The accuracy with which the iterations of substeps that are held go on until rounding ends them.
+    pub(crate) const TO_ROUNDING: f64 = f64::MIN_POSITIVE;
+
     /// The state after a step: the lengths of its substeps are found without derivatives, unless they are held,
     /// and the substeps then taken with them.
     pub(super) fn step_into<T: Scalar>(
@@ -168,7 +171,7 @@ impl ErrorControlled {
             after.assign(&search.after);
             return Ok(());
         }
-        workspace.radau.solver.exactness = step.substeps.map(|_| self.accuracy);
+        workspace.radau.solver.to_rounding = step.substeps.is_some() && self.accuracy == Self::TO_ROUNDING;
         repeat(self.method, step, &search.statistics.substeps, workspace, after, &mut |_, _, _| ())
     }
 

@@ -49,7 +49,8 @@ const ALLOWED_VELOCITY: f64 = 1e-8;
 /// Both beside rigid pairs are smaller by this: what rests on them lies some nanometres deep, and forces follow the depth.
 const OF_RIGID: f64 = 1e-2;
 /// The part of both that the iteration ends at, and the most iterations.
-const NEWTON: NewtonSettings = NewtonSettings { most_iterations: 20, accuracy: 1e-3, unjudged: 1 };
+const NEWTON: NewtonSettings =
+    NewtonSettings { most_iterations: 20, accuracy: 1e-3, unjudged: 1, to_rounding: false };
 /// Iterations beside rigid pairs: where two meet within a step, the first one moves them along, and the second, which sees their
 /// force, is another problem's first.
 const UNJUDGED_OF_RIGID: usize = 2;
@@ -67,13 +68,9 @@ pub(super) struct Solver {
     estimate: ErrorEstimate,
     /// How the last iteration went.
     pub converged: Option<Converged>,
-    /// The accuracy in m that substeps are held for. One below any that substeps could be found for has the iteration leave less,
-    /// in proportion: a check of derivatives asks for that, whose differences see what is left.
-    pub exactness: Option<f64>,
+    /// Whether the iteration goes on until rounding ends it: differences see what is left.
+    pub to_rounding: bool,
 }
-
-/// The accuracy in m of substeps that are held below which the iteration leaves less.
-const EXACT: f64 = 1e-15;
 
 impl Solver {
     /// The next step starts from the same state and under the same forces as the last one.
@@ -97,12 +94,10 @@ impl Solver {
             first_rate.clear();
             first_rate.extend_from_slice(rates.at(step, time, &zeros));
         }
-        let velocities = velocity_directions(state);
-        let held = self.exactness.map_or(1.0, |held| (held / EXACT).min(1.0));
-        let (part, unjudged, exactness) = match step.model.rigid_pairs().len() {
-            0 => (1.0, NEWTON.unjudged, held),
-            // There is no less to be had.
-            _ => (OF_RIGID, UNJUDGED_OF_RIGID, 1.0),
+        let (velocities, to_rounding) = (velocity_directions(state), self.to_rounding);
+        let (part, unjudged) = match step.model.rigid_pairs().len() {
+            0 => (1.0, NEWTON.unjudged),
+            _ => (OF_RIGID, UNJUDGED_OF_RIGID),
         };
         let (allowed, allowed_velocity) = (ALLOWED * part, ALLOWED_VELOCITY * part);
         let norm = |x: &[f64]| {
@@ -118,8 +113,7 @@ impl Solver {
             let start = Step { time, length, state: &zeros, rate: first_rate };
             let mut rate =
                 |time: f64, y: &[f64], out: &mut [f64]| out.copy_from_slice(rates.at(step, time, y));
-            let accuracy = NEWTON.accuracy * exactness;
-            stages.solve(&mut rate, &start, &norm, &NewtonSettings { unjudged, accuracy, ..NEWTON })
+            stages.solve(&mut rate, &start, &norm, &NewtonSettings { unjudged, to_rounding, ..NEWTON })
         });
         match solved {
             Ok(converged) => {

@@ -29,11 +29,13 @@ pub(in crate::step) struct NewtonSettings {
     pub(in crate::step) accuracy: f64,
     /// The iterations before the first whose contraction is looked at, at least one.
     pub unjudged: usize,
+    /// Whether it goes on beyond that accuracy, until rounding ends it or there have been the most iterations.
+    pub to_rounding: bool,
 }
 
 impl Default for NewtonSettings {
     fn default() -> Self {
-        Self { most_iterations: 7, accuracy: 0.03, unjudged: 1 }
+        Self { most_iterations: 7, accuracy: 0.03, unjudged: 1, to_rounding: false }
     }
 }
 
@@ -241,30 +243,33 @@ impl Stages {
         let rounding = ROUNDING * norm(step.state);
         let mut eta = 1.0;
         let (mut last_size, mut last_quotient) = (0.0, None);
+        let mut is_met = false;
         for iterations in 1..=settings.most_iterations {
             let size = self.iterate(coefficients, rate, step, norm);
+            let converged = Ok(Converged { iterations, contraction: self.contraction });
             let diverged = Err(StageError::Diverged { iterations });
             if !size.is_finite() {
                 return Err(StageError::NotFinite);
             }
             if size <= rounding {
-                return Ok(Converged { iterations, contraction: self.contraction });
+                return converged;
             }
             if iterations > settings.unjudged {
                 let quotient = size / last_size;
                 let mean = last_quotient.map_or(quotient, |last: f64| (quotient * last).sqrt());
                 last_quotient = Some(quotient);
                 if mean >= NO_CONTRACTION {
-                    return diverged;
+                    return if is_met { converged } else { diverged };
                 }
                 self.contraction = Some(mean);
                 eta = mean / (1.0 - mean);
                 let left = (settings.most_iterations - iterations) as f64;
-                if eta * size * mean.powf(left) > settings.accuracy {
+                if eta * size * mean.powf(left) > settings.accuracy && !is_met {
                     return diverged;
                 }
             }
-            if eta * size <= settings.accuracy {
+            is_met |= eta * size <= settings.accuracy;
+            if is_met && (!settings.to_rounding || iterations == settings.most_iterations) {
                 return Ok(Converged { iterations, contraction: self.contraction });
             }
             last_size = size;
