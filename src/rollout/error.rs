@@ -127,7 +127,8 @@ pub enum SimulationError {
     },
     /// No step depends on a knot.
     #[error(
-        "knot {index}, at {time} s, acts on no step: there are {knots} knots, and {steps} steps until {until} s; leave it out, take fewer knots, or end later"
+        "knot {index}, at {time} s, acts on no step: there are {knots} knots, and {steps} step{} until {until} s; leave it out, take fewer knots, or end later",
+        if *steps == 1 { "" } else { "s" }
     )]
     UnusedKnot {
         /// Number of the knot, from 0.

@@ -210,8 +210,8 @@ fn derivatives_are_those_of_the_accepted_substeps() {
     // As scenes with an accuracy have it.
     let contact = ContactSettings { stiction_velocity: 0.02, sap_stiction: true, ..Default::default() };
     let (model, initial) = heap(contact);
-    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(7).collect();
-    let (steps, time_step) = (3, 1e-3);
+    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(11).collect();
+    let (steps, time_step) = (2, 1e-3);
     let controls = controls(CONTROLS, steps);
     methods().into_par_iter().for_each(|method| {
         let accuracy = if is_extrapolated(method) { 1e-4 } else { 1e-6 };
@@ -232,7 +232,7 @@ fn derivatives_are_those_of_the_accepted_substeps() {
 #[test]
 fn derivatives_are_right_with_joints_of_every_kind() {
     let (model, initial) = jointed_scene::scene(SurfaceRepresentation::Polygons);
-    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(7).collect();
+    let parameters: Vec<Parameter> = Parameter::all(&model).into_iter().step_by(13).collect();
     let (steps, time_step) = (2, 1.5e-3);
     let controls = controls(model.command_dimension(), steps);
     let [radau, _, _, tamsi, extrapolated, _] = methods();

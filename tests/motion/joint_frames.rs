@@ -82,7 +82,7 @@ fn the_adjoint_forward_mode_and_differences_agree() {
         }
         // Differences of other parameters for each kind of step.
         let last = parameters.len() - 1;
-        for i in (number..last).step_by(8).chain([last]) {
+        for i in (number..last).step_by(16).chain([last]) {
             let parameter = &parameters[i];
             let value = parameter.value(&model).expect("there");
             let at = |h: f64| {

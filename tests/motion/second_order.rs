@@ -130,7 +130,7 @@ fn hyper_dual_numbers_have_the_hessian_of_the_adjoint() {
         for (i, row) in hessian.iter().enumerate() {
             // Differences of the gradient over steps of several sizes: no face appears within one of them.
             let mut best = vec![f64::INFINITY; all.len()];
-            for h in [1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7] {
+            for h in [3e-5, 1e-5, 3e-6, 1e-6] {
                 let step = h * scales[i];
                 let central = |h: f64| {
                     let (up, down) = (gradient_at(i, at[i] + h), gradient_at(i, at[i] - h));

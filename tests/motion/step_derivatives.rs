@@ -191,7 +191,7 @@ pub fn worst_error(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, rng_seed: RngSeed::Fixed(1), ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 4, rng_seed: RngSeed::Fixed(1), ..Default::default() })]
 
     #[test]
     fn vjp_is_that_of_the_jacobian(

@@ -171,8 +171,13 @@ impl ErrorControlled {
             after.assign(&search.after);
             return Ok(());
         }
-        workspace.radau.solver.to_rounding = step.substeps.is_some() && self.accuracy == Self::TO_ROUNDING;
+        self.set_exactness(step, workspace);
         repeat(self.method, step, &search.statistics.substeps, workspace, after, &mut |_, _, _| ())
+    }
+
+    /// Lets the iterations of substeps that are held go on until rounding ends them, if they are to.
+    fn set_exactness<T: Scalar>(self, step: &StepProblem<'_, T>, workspace: &mut StepWorkspace<T>) {
+        workspace.radau.solver.to_rounding = step.substeps.is_some() && self.accuracy == Self::TO_ROUNDING;
     }
 
     /// Calls `visit` with each step of fixed length that a step with these substeps consists of, the

@@ -32,6 +32,7 @@ impl SubstepTapes {
         differentiated: &DifferentiatedModel<'_>,
         workspace: &mut StepWorkspace,
     ) -> Result<State, StepError> {
+        control.set_exactness(step, workspace);
         let mut search = workspace.search.take().unwrap_or_default();
         let outcome = control.find_substeps(step, &mut search).and_then(|_| {
             self.record(control.method, step, &search.statistics.substeps, differentiated, workspace)

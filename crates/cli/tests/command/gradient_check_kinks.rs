@@ -106,7 +106,7 @@ fn study_kinks_are_named_in_a_hundred_scenes_that_stand_on_one_as_planted() {
 
 fn kinks_are_named(scenes: std::ops::Range<usize>) {
     let folder = Folder::new("gradient-check-kinks");
-    let settings = CheckSettings { places: false, vertices: 0, ..Default::default() };
+    let settings = CheckSettings { places: false, vertices: 0, undecided: 1.0, ..Default::default() };
     let mut random = ChaCha8Rng::seed_from_u64(15);
     for number in scenes {
         let make = [damping_ends, touches, reaches_a_stop, gives_its_all][number % 4];

@@ -316,10 +316,25 @@ fn a_start_whose_derivatives_are_undecided_is_looked_at_beside() {
         "{}",
         report["beside"]
     );
+    // It touches there.
+    assert!(count("zero") * 2 < count("derivatives"), "{}", report["beside"]);
     // Where every derivative may be undecided, none is looked at again.
     let run = isobar(&[&["gradient-check", text(&path), "--json", "--undecided", "1"], &few[..]].concat());
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
     assert_eq!(report["beside"], serde_json::Value::Null);
+}
+
+/// In every step a desk on four feet is at a kink in their lengths, from whatever state it starts.
+#[test]
+fn feet_of_one_length_are_at_kinks_and_none_of_their_derivatives_is_wrong() {
+    let desk = std::path::Path::new(crate::ROOT).join("examples/rigid_contact/desk.toml");
+    let run = isobar(&["gradient-check", text(&desk), "--steps", "3", "--only", "vertices", "--json"]);
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(0), "{err}");
+    let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let kinks = rows.iter().filter(|row| row["verdict"] == "kink").count();
+    assert!(kinks > 0 && kinks * 2 < rows.len(), "{kinks} of {}", rows.len());
 }
 
 /// A box on a floor under loads of all kinds, and actuators that push it, one beyond its limit.
