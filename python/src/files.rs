@@ -65,26 +65,44 @@ struct Optimized {
     commands: Vec<OptimizedCommand>,
 }
 
-/// Optimizes the problem of a problem file, from all of its starts.
+/// How many starts a problem file has, and the digest of what it asks for.
 #[pyfunction]
-pub fn optimize(py: Python<'_>, path: PathBuf) -> PyResult<Told> {
+pub fn starts(path: PathBuf) -> PyResult<(usize, String)> {
+    let file = ProblemFile::load(path).map_err(Failure::from)?;
+    Ok((all_starts(&file)?.len(), file.digest()))
+}
+
+fn all_starts(file: &ProblemFile) -> Result<Vec<Vec<f64>>, Failure> {
+    let problem = file.optimized().map_err(|error| failed(file, &error.into()))?;
+    Ok(file.all_starts(problem.shared_variables()))
+}
+
+fn failed(file: &ProblemFile, error: &isobar::argmin::core::Error) -> Failure {
+    let path = file.path.display();
+    match error.downcast_ref::<SimulationError>() {
+        Some(source) => Failure::Simulation(format!("{path}: {source}")),
+        None => Failure::Simulation(format!("{path}: {error}")),
+    }
+}
+
+/// Optimizes the problem of a problem file, from all of its starts or from the one with a number.
+#[pyfunction]
+#[pyo3(signature = (path, number=None))]
+pub fn optimize(py: Python<'_>, path: PathBuf, number: Option<usize>) -> PyResult<Told> {
     optimizing(py, || {
         let file = ProblemFile::load(path)?;
-        let failed = |error: isobar::argmin::core::Error| {
-            let path = file.path.display();
-            match error.downcast_ref::<SimulationError>() {
-                Some(source) => Failure::Simulation(format!("{path}: {source}")),
-                None => Failure::Simulation(format!("{path}: {error}")),
+        let mut starts = all_starts(&file)?;
+        if let Some(number) = number {
+            let allowed = format!("below {}", starts.len());
+            if number >= starts.len() {
+                return Err(Failure::argument("number", number, &allowed));
             }
-        };
-        let starts = {
-            let problem = file.optimized().map_err(|error| failed(error.into()))?;
-            file.all_starts(problem.shared_variables())
-        };
+            starts = vec![starts.swap_remove(number)];
+        }
         let one = |start: &Vec<f64>| file.optimize(start, Default::default(), None, None);
         let mut results: Vec<_> = starts.par_iter().map(one).collect();
         let best = best_optimum(&results).unwrap_or(0);
-        let (optimum, _) = results.swap_remove(best).map_err(failed)?;
+        let (optimum, _) = results.swap_remove(best).map_err(|error| failed(&file, &error))?;
         let commands = file.commands(&optimum.values);
         Ok((json(&Optimized { optimum, commands })?, file.scene.warnings.clone()))
     })

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _isobar {
     #[pymodule_export]
-    use crate::files::{fit, optimize};
+    use crate::files::{fit, optimize, starts};
     #[pymodule_export]
     use crate::functions::{Function, handlers};
     #[pymodule_export]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import isobar
+from conftest import ROOT
 
 FRICTION = "materials.foam.friction"
 
@@ -157,3 +158,16 @@ def test_bad_engines_and_jobs(thrown, tmp_path):
         isobar.ensemble(3, [{}], loss, 0.01)
     with pytest.raises(isobar.InputError, match="weight"):
         isobar.ensemble(thrown, [{"weight": 1.0}], loss, 0.01)
+
+
+def test_starts_are_optimized_on_processes(tmp_path):
+    folder = ROOT / "crates/cli/src/init"
+    problem = (folder / "problem.toml").read_text(encoding="utf-8")
+    several = "[optimizer]\nstarts = { count = 4, spread = 0.3, seed = 2 }\n"
+    assert "[optimizer]\n" in problem
+    (tmp_path / "problem.toml").write_text(problem.replace("[optimizer]\n", several), encoding="utf-8")
+    (tmp_path / "pusher.toml").write_bytes((folder / "pusher.toml").read_bytes())
+    here = isobar.optimize(tmp_path / "problem.toml")
+    there = isobar.optimize(tmp_path / "problem.toml", executor=processes, folder=tmp_path / "kept")
+    assert here == there
+    assert len(list((tmp_path / "kept").iterdir())) == 4

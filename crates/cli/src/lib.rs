@@ -40,6 +40,7 @@ mod report;
 mod robot;
 mod run_folder;
 mod schema;
+mod shard;
 mod simulate;
 mod view;
 

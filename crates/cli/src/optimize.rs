@@ -1,6 +1,7 @@
 //! `isobar optimize`: commands, controllers and designs from what the motions of a scene should be like.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,11 +12,12 @@ use super::messages::text_output;
 use super::optimize_ending::{advice, next_command};
 use super::optimize_report::{
     ConstraintPart, CostPart, OptimizeReport, Outcome, ParameterReport, StartReport, TestReport,
-    print_report, result_files, write_results,
+    print_report, result_files, start_line, write_results,
 };
 use super::optimized_problem::{failed, parts, problem, remove};
 use super::outputs::{check_outputs, print_json};
 use super::progress::{among_bars, several};
+use super::shard::Shard;
 use super::{Error, print_motion_warnings};
 use isobar::input_file::is_standard_input;
 use isobar::interruption;
@@ -45,6 +47,10 @@ pub(super) struct OptimizeArguments {
     /// Begin anew where the folder has results already, and replace them
     #[arg(long, requires = "out", conflicts_with = "resume")]
     pub force: bool,
+    /// Of the file's starts only those of one of several jobs: with 2/4 the second, the sixth and so on. They are kept in the
+    /// folder. When all jobs have ended, the same command with --resume and without this takes the best
+    #[arg(long, requires = "out", value_name = "K/N")]
+    pub shard: Option<Shard>,
     /// Most iterations, instead of those of the file
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_iterations: Option<u64>,
@@ -71,17 +77,21 @@ pub(super) fn run(arguments: &OptimizeArguments) -> Result<(), Error> {
         None => parts_at_start.iter().sum(),
         Some(_) => problem.cost_at(&start).map_err(|error| failed(&file, error))?,
     };
-    let (digest, starts) = (file.digest(), file.all_starts(problem.shared_variables()));
+    let (digest, starts) = (file.digest(), own_starts(&file, problem, arguments)?);
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder)
             .map_err(|source| Error::Write { path: folder.display().to_string(), source })?;
         let results = result_files(&file).iter().map(|name| folder.join(name));
-        let checkpoints = (0..starts.len()).map(|k| checkpoint_path(folder, k));
+        let checkpoints = starts.iter().map(|(k, _)| checkpoint_path(folder, *k));
         let mut inputs = file.scene.files.clone();
         inputs.push(file.path.clone());
         check_outputs(&results.chain(checkpoints).collect::<Vec<_>>(), &inputs)?;
     }
-    let (starts, (optimum, rounds)) = optimize(&file, (problem, &starts), &digest, arguments)?;
+    let results = optimize(&file, (problem, &starts), &digest, arguments);
+    if let Some(shard) = arguments.shard {
+        return end_of_shard(&file, (shard, arguments), &starts, results);
+    }
+    let (starts, (optimum, rounds)) = best(&file, results)?;
     let parts = parts(&file, problem, &optimum.variables)?;
     let names = file.cost_names.iter().cloned().chain(["time".to_owned()]);
     let costs = names.zip(parts_at_start.into_iter().zip(parts));
@@ -217,20 +227,46 @@ fn constraint_parts(file: &ProblemFile, rounds: &[ConstraintRound]) -> Vec<Const
 /// An optimum, and the rounds of its constraints.
 type Found = (TrajectoryOptimum, Vec<ConstraintRound>);
 
-/// Optimizes from every start; what became of each, where there are several, and the best result.
+/// What became of a start.
+type Outcomes = Vec<Result<Found, isobar::argmin::core::Error>>;
+
+/// The starts of a file, each with its number, from 0: those of a job, or all.
+fn own_starts(
+    file: &ProblemFile,
+    problem: &dyn OptimizedProblem,
+    arguments: &OptimizeArguments,
+) -> Result<Vec<(usize, Vec<f64>)>, Error> {
+    let all = file.all_starts(problem.shared_variables());
+    let (count, mut starts) = (all.len(), all.into_iter().enumerate().collect::<Vec<_>>());
+    let (Some(shard), Some(folder)) = (arguments.shard, &arguments.out) else { return Ok(starts) };
+    starts.retain(|(k, _)| shard.has(*k));
+    if starts.is_empty() {
+        let allowed = format!(
+            "one of no more jobs than there are starts: {count}; `starts` in [optimizer] asks for more"
+        );
+        return Err(Error::Value { name: "shard", found: shard.to_string(), allowed });
+    }
+    let is_anew = !arguments.resume && !arguments.force;
+    match starts.iter().map(|(k, _)| checkpoint_path(folder, *k)).find(|path| is_anew && path.exists()) {
+        Some(path) => Err(has_results(&path)),
+        None => Ok(starts),
+    }
+}
+
+/// Optimizes from starts, each with its number.
 fn optimize(
     file: &ProblemFile,
-    (problem, starts): (&dyn OptimizedProblem, &[Vec<f64>]),
+    (problem, starts): (&dyn OptimizedProblem, &[(usize, Vec<f64>)]),
     digest: &str,
     arguments: &OptimizeArguments,
-) -> Result<(Vec<StartReport>, Found), Error> {
+) -> Outcomes {
     let bars = several();
     let first = problem.evaluations();
-    let one = |(k, start): (usize, &Vec<f64>)| {
+    let one = |(k, start): &(usize, Vec<f64>)| {
         let checkpoints = match &arguments.out {
             None => None,
             Some(folder) => {
-                let path = checkpoint_path(folder, k);
+                let path = checkpoint_path(folder, *k);
                 if !arguments.resume {
                     remove(&path)?;
                 }
@@ -249,10 +285,18 @@ fn optimize(
         let progress = among_bars(file.settings.max_iterations, &bars);
         file.optimize(start, before, checkpoints, Some(progress))
     };
-    let mut results = in_parallel(starts.iter().enumerate(), one);
-    // A checkpoint of something else is a mistake of the call, not of a start.
+    in_parallel(starts, one)
+}
+
+/// A checkpoint of something else: a mistake of the call, not of a start.
+fn fatal(results: &Outcomes) -> Option<usize> {
     let other = |error: &isobar::argmin::core::Error| error.is::<DataError>();
-    let fatal = results.iter().position(|result| result.as_ref().err().is_some_and(other));
+    results.iter().position(|result| result.as_ref().err().is_some_and(other))
+}
+
+/// What became of each start, where there are several, and the best result.
+fn best(file: &ProblemFile, mut results: Outcomes) -> Result<(Vec<StartReport>, Found), Error> {
+    let fatal = fatal(&results);
     let (Some(best), None) = (best_optimum(&results), fatal) else {
         let first = results.swap_remove(fatal.unwrap_or(0));
         return Err(match first {
@@ -266,6 +310,34 @@ fn optimize(
         _ => results.iter().map(start_report).collect(),
     };
     results.swap_remove(best).map(|found| (reports, found)).map_err(|error| failed(file, error))
+}
+
+/// Tells what became of the starts of one of several jobs, which are kept: one that fails is told again with all others.
+fn end_of_shard(
+    file: &ProblemFile,
+    (shard, arguments): (Shard, &OptimizeArguments),
+    starts: &[(usize, Vec<f64>)],
+    mut results: Outcomes,
+) -> Result<(), Error> {
+    if let Some(fatal) = fatal(&results) {
+        return results.swap_remove(fatal).map(|_| ()).map_err(|error| failed(file, error));
+    }
+    let reports: Vec<StartReport> = results.iter().map(start_report).collect();
+    let problem = arguments.problem.display();
+    if interruption::is_requested() {
+        let again = format!("--shard {shard} --resume goes on");
+        return Err(Error::Interrupted(format!("{problem}: job {shard} was stopped; {again}")));
+    }
+    if arguments.json {
+        return print_json(&reports);
+    }
+    let mut out = text_output();
+    for ((k, _), report) in starts.iter().zip(&reports) {
+        writeln!(out, "{}", start_line(*k, report))?;
+    }
+    let folder = arguments.out.as_deref().unwrap_or(Path::new("")).display();
+    writeln!(out, "When all jobs have ended: isobar optimize {problem} --out {folder} --resume")?;
+    Ok(())
 }
 
 fn start_report(result: &Result<Found, isobar::argmin::core::Error>) -> StartReport {
@@ -288,16 +360,25 @@ fn check_folder(arguments: &OptimizeArguments) -> Result<(), Error> {
         return Err(Error::Usage(what.to_owned()));
     }
     let folder = arguments.out.as_ref().filter(|_| !arguments.resume && !arguments.force);
-    let has = |folder: &Path| {
-        let mut names = ["result.json", "checkpoint.json"].into_iter();
-        names.find(|name| folder.join(name).exists())
+    // Of checkpoints a job looks for its own.
+    let names = match arguments.shard {
+        None => &["result.json", "checkpoint.json"][..],
+        Some(_) => &["result.json"],
     };
-    match folder.and_then(|folder| Some((folder.display(), has(folder)?))) {
-        Some((folder, name)) => Err(Error::Usage(format!(
-            "{folder}: has results already ({name}); --resume goes on from them, --force begins anew and replaces them"
-        ))),
+    let has = |folder: &PathBuf| names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    match folder.and_then(has) {
+        Some(path) => Err(has_results(&path)),
         None => Ok(()),
     }
+}
+
+fn has_results(path: &Path) -> Error {
+    let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let folder = part(path.parent().map(Path::as_os_str));
+    Error::Usage(format!(
+        "{folder}: has results already ({}); --resume goes on from them, --force begins anew and replaces them",
+        part(path.file_name())
+    ))
 }
 
 /// The checkpoint of one of the starts.

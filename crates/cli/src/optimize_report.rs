@@ -204,6 +204,12 @@ fn write_commands(out: &mut dyn Write, commands: &[OptimizedCommand]) -> std::io
     Ok(())
 }
 
+/// What became of a start with a number.
+pub(super) fn start_line(number: usize, start: &StartReport) -> String {
+    let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
+    format!("start {number}: cost {cost}, {}", start.termination)
+}
+
 /// Prints the result for people.
 pub(super) fn print_report(
     out: &mut dyn Write,
@@ -212,8 +218,7 @@ pub(super) fn print_report(
 ) -> Result<(), Error> {
     let optimum = &report.optimum;
     for (k, start) in report.starts.iter().enumerate() {
-        let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
-        writeln!(out, "start {k}: cost {cost}, {}", start.termination)?;
+        writeln!(out, "{}", start_line(k, start))?;
     }
     let evaluations = &optimum.evaluations;
     writeln!(

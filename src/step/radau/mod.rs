@@ -94,10 +94,11 @@ impl Solver {
             first_rate.clear();
             first_rate.extend_from_slice(rates.at(step, time, &zeros));
         }
-        let (velocities, to_rounding) = (velocity_directions(state), self.to_rounding);
-        let (part, unjudged) = match step.model.rigid_pairs().len() {
-            0 => (1.0, NEWTON.unjudged),
-            _ => (OF_RIGID, UNJUDGED_OF_RIGID),
+        let velocities = velocity_directions(state);
+        let (part, unjudged, to_rounding) = match step.model.rigid_pairs().len() {
+            0 => (1.0, NEWTON.unjudged, self.to_rounding),
+            // Derivatives follow depths of nanometres, and where rounding ends an iteration they differ by 1e-7.
+            _ => (OF_RIGID, UNJUDGED_OF_RIGID, false),
         };
         let (allowed, allowed_velocity) = (ALLOWED * part, ALLOWED_VELOCITY * part);
         let norm = |x: &[f64]| {

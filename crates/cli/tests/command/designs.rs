@@ -184,6 +184,29 @@ fn several_starts_of_an_ensemble_find_the_better_of_two_minima() {
     let angle = |result: &Value| number(&result["parameters"][0]["value"]) - 2.0;
     assert!(angle(&one) < -3.0 && (angle(&several) - 2.5).abs() < 0.1, "{one} {several}");
     assert!(out.join("checkpoint_5.json").exists());
+    // Each of several jobs has starts of its own, and what is made of all is the same.
+    let path = problem("starts = { count = 6, spread = 0.5, seed = 4 }");
+    let shared = folder.0.join("shared");
+    let job = |shard: &str, more: &[&str]| {
+        run(&[&["optimize", text(&path), "--out", text(&shared), "--shard", shard], more].concat())
+    };
+    for shard in ["3/4", "1/4", "4/4", "2/4"] {
+        let (code, printed, error) = job(shard, &["--json"]);
+        assert_eq!(code, Some(0), "{error}");
+        let found: Value = serde_json::from_str(&printed).expect("JSON");
+        let of_all = starts.iter().skip(usize::from(shard.as_bytes()[0] - b'1')).step_by(4);
+        assert!(of_all.eq(found.as_array().expect("starts")), "{found}");
+    }
+    let (code, _, error) = job("2/4", &[]);
+    assert!(code == Some(2) && error.contains("has results already (checkpoint_1.json)"), "{error}");
+    let (code, _, error) = job("7/7", &[]);
+    assert!(
+        code == Some(2) && error.contains("--shard: found 7/7") && error.contains("starts: 6"),
+        "{error}"
+    );
+    let arguments = ["optimize", text(&path), "--out", text(&shared), "--resume", "--json"];
+    let merged: Value = serde_json::from_str(&run(&arguments).1).expect("JSON");
+    assert_eq!(merged, several);
     let file = ProblemFile::load(folder.0.join("problem.toml")).expect("a problem");
     // The logarithm of the second number is scattered, within its bounds.
     let problem = file.optimized().expect("a problem");

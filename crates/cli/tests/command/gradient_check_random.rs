@@ -24,8 +24,9 @@ fn checked(seed: u64, wrong: bool) -> Option<GradientReport> {
     let shapes = !wrong && seed % 8 == 1;
     // Velocities, which drag depends on, and something that it does not.
     let only = if wrong { vec![".v".into(), "friction".into()] } else { Vec::new() };
-    let settings =
-        CheckSettings { only, places: shapes, vertices: usize::from(shapes), ..Default::default() };
+    // As many as like may be undecided: nothing is looked at beside.
+    let (vertices, undecided) = (usize::from(shapes), 1.0);
+    let settings = CheckSettings { only, places: shapes, vertices, undecided, ..Default::default() };
     match check_scene(&rollout.under(&drag), &settings) {
         Ok(report) => Some(report),
         Err(SimulationError::NotFinite { .. }) => None,
