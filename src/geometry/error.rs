@@ -45,7 +45,7 @@ pub enum MeshError {
     EdgeOrientation { first: usize, second: usize, from: u32, to: u32 },
     /// The triangles of a surface face inward.
     #[error(
-        "the surface encloses a volume of {volume} m³, which must be positive: its triangles must be counter-clockwise seen from outside"
+        "the surface encloses a volume of {volume} m³, which must be positive: it is flat, or its triangles are not counter-clockwise seen from outside"
     )]
     Inward { volume: f64 },
     /// A tetrahedron is negatively oriented.

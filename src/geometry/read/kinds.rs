@@ -342,3 +342,34 @@ fn points_ask_nothing_of_triangles() {
     assert_eq!(points("a.obj", &(text_obj(&CORNERS, &sides) + "v 9 9 9\nf 1 1 2\n")), 8);
     assert_eq!(points("a.vtk", &VTK.replace("4 1 2 3 4", "4 1 2 3 3")), 4);
 }
+
+/// The brick as MuJoCo writes it, with a normal and texture coordinates that are not read.
+pub(super) fn mujoco_brick() -> Vec<u8> {
+    let triangles: Vec<[usize; 3]> =
+        SIDES.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect();
+    let counts = [CORNERS.len(), 1, 2, triangles.len()].map(|count| count as u32);
+    let mut bytes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
+    bytes.extend(CORNERS.iter().flatten().flat_map(|x| (*x as f32).to_le_bytes()));
+    bytes.extend([f32::NAN; 7].iter().flat_map(|x| x.to_le_bytes()));
+    bytes.extend(triangles.iter().flatten().flat_map(|corner| (*corner as u32).to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn surfaces_of_mujoco_are_read_and_are_no_volumes() {
+    let mesh = surface("brick.msh", &mujoco_brick()).unwrap();
+    assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (8, 12));
+    assert_relative_eq!(mesh.mass_properties().unwrap().mass, 6.0, max_relative = 1e-14);
+    with_file("brick.msh", &mujoco_brick(), |path| {
+        assert_eq!(read_points(path).unwrap().len(), 8);
+    });
+    let as_volume = with_file("brick.msh", &mujoco_brick(), |path| VolumeMesh::read(path));
+    refused(as_volume, &["brick.msh", "a surface of MuJoCo's", "tetrahedra"]);
+    let mut bad = mujoco_brick();
+    let last = bad.len() - 4;
+    bad[last] = 8;
+    refused(surface("brick.msh", &bad), &["brick.msh", "vertex 8 in triangle 11", "there are 8 vertices"]);
+    bad = mujoco_brick();
+    bad[16..20].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    refused(surface("brick.msh", &bad), &["brick.msh", "in vertex 0"]);
+}

@@ -4,6 +4,7 @@ mod error;
 mod fault;
 mod listed_tetrahedra;
 mod msh;
+mod mujoco;
 mod obj;
 mod ply;
 mod polygon;
@@ -42,7 +43,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
 
 impl SurfaceMesh {
     /// Reads a closed surface: Wavefront OBJ (`.obj`), STL (`.stl`) or PLY (`.ply`) in text or binary, or the
-    /// boundary of a volume mesh (`.vtk`, `.msh`). Coordinates are taken as metres.
+    /// boundary of a volume mesh (`.vtk`, `.msh`); or MuJoCo's own surfaces (`.msh`). Coordinates are taken as metres.
     ///
     /// Polygons are split into triangles; vertices that no triangle uses are left out. Of a surface that
     /// is not closed as it is listed, vertices at equal places are merged, and triangles that come twice or have no area
@@ -70,14 +71,23 @@ impl SurfaceMesh {
 
     /// Reads triangles as [`SurfaceMesh::read`] does, as they are listed: what is only drawn may have holes.
     pub(crate) fn read_triangles(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
-        let mut mesh = match extension(path).as_str() {
-            "vtk" | "msh" => VolumeMesh::read(path)?.boundary(),
-            _ => Self::read_listed(path)?,
+        let mut mesh = match (Self::read_mujoco(path)?, extension(path).as_str()) {
+            (Some(mesh), _) => mesh,
+            (None, "vtk" | "msh") => VolumeMesh::read(path)?.boundary(),
+            (None, _) => Self::read_listed(path)?,
         };
         let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
         check_indices("triangle", &mesh.vertices, &mesh.triangles).map_err(invalid)?;
         mesh.vertices = drop_unused_vertices(&mesh.vertices, &mut mesh.triangles);
         Ok(mesh)
+    }
+
+    /// The surface of a file of MuJoCo's own; none of other files.
+    fn read_mujoco(path: &Path) -> Result<Option<SurfaceMesh>, ReadMeshError> {
+        if extension(path) != "msh" {
+            return Ok(None);
+        }
+        mujoco::parse(&read_bytes(path)?).transpose().map_err(|fault| fault.in_file(path))
     }
 
     fn read_listed(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
@@ -105,6 +115,9 @@ pub(crate) fn read_points(path: &Path) -> Result<Vec<Vector3<f64>>, ReadMeshErro
             true => vertices,
             false => drop_unused_vertices(&vertices, &mut elements),
         }
+    }
+    if let Some(mesh) = SurfaceMesh::read_mujoco(path)? {
+        return Ok(used(mesh.vertices, mesh.triangles));
     }
     match extension(path).as_str() {
         "vtk" | "msh" => {
@@ -188,7 +201,13 @@ impl VolumeMesh {
             "msh" => msh::parse,
             _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
         };
-        parse(&read_bytes(path)?).map_err(|fault| fault.in_file(path))
+        let bytes = read_bytes(path)?;
+        parse(&bytes).map_err(|fault| match mujoco::parse(&bytes) {
+            Some(_) if extension(path) == "msh" => {
+                Fault::new(None, "a surface of MuJoCo's", "a volume mesh has tetrahedra").in_file(path)
+            }
+            _ => fault.in_file(path),
+        })
     }
 }
 
