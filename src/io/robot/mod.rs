@@ -241,13 +241,16 @@ impl RobotDescription {
     }
 }
 
+/// What is below this is rounding, kg m²: published links of point masses have products of 10⁻³⁵.
+const NO_INERTIA: f64 = 1e-30;
+
 /// The mass properties of a link in its frame from those in the frame of its `inertial` element, which has the pose
 /// `x_bi` in the link's: the mass, and the elements xx, xy, xz, yy, yz, zz. Zeros stand for no mass.
 pub(super) fn link_mass(mass: f64, inertia: [f64; 6], x_bi: &RigidTransform) -> Option<MassProperties> {
     if mass == 0.0 && inertia == [0.0; 6] {
         return None;
     }
-    let [xx, xy, xz, yy, yz, zz] = inertia;
+    let [xx, xy, xz, yy, yz, zz] = inertia.map(|x| if x.abs() < NO_INERTIA { 0.0 } else { x });
     let inertia = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
     Some(MassProperties { mass, center_of_mass: Vector3::zeros(), inertia }.seen_from(x_bi))
 }
@@ -280,12 +283,16 @@ fn is_weightless(
 /// Motion is well defined for an inertia that is positive definite but that no distribution of
 /// mass has, and published robots have such. Points and rods lack moments, and are good.
 fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
-    for body in bodies {
-        if let Some(Err(error @ MassPropertiesError::Inertia([small, middle, large]))) =
-            body.mass.as_ref().map(MassProperties::validate)
-            && !(small >= -1e-12 * large && small + middle >= large * (1.0 - 1e-6))
-        {
-            warnings.push(format!("link `{}`: {error}", body.name));
-        }
+    let mut found = bodies.iter().filter_map(|body| {
+        let error = body.mass.as_ref()?.validate().err()?;
+        let MassPropertiesError::Inertia([small, middle, large]) = error else { return None };
+        let is_close = small >= -1e-12 * large && small + middle >= large * (1.0 - 1e-6);
+        (!is_close).then(|| (body.name.as_str(), error))
+    });
+    if let Some((link, error)) = found.next() {
+        let others: Vec<&str> = found.map(|(link, _)| link).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!("; so it is with {}", others.join(", ")) };
+        warnings.push(format!("link `{link}`: {error}{others}"));
     }
 }
