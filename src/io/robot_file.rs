@@ -65,6 +65,10 @@ impl RobotDescription {
         if root.name == mjcf::ROOT {
             return mjcf::read(&root, path, options)?.describe(path, options);
         }
+        if root.name == mjcf::PART {
+            let message = "its element is `mujocoinclude`: it is a part that other files include, of which one is to be named";
+            return Err(invalid(path, mjcf::FORMAT, (Some(root.line), message.to_owned())));
+        }
         if let Some(keyframe) = &options.keyframe {
             let message = format!("found no keyframe `{keyframe}`; MJCF files alone have them");
             return Err(invalid(path, format, (None, message)));

@@ -1,7 +1,8 @@
-//! The actuators of joints.
+//! The actuators of joints and fixed tendons.
 
 use super::file::File;
 use super::layers::Layers;
+use super::tendons::{Length, Tendons};
 use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
@@ -15,30 +16,63 @@ const READ: [&str; 4] = ["general", "motor", "position", "velocity"];
 /// The actuators of a file, whose joints are in the tree.
 ///
 /// # Errors
-/// When one is a muscle or pulls a tendon, its joint is not there, or its numbers are not good.
-pub(super) fn actuators(file: &File, tree: &mut Tree) -> Result<Vec<JointActuator>, FileError> {
+/// When one is a muscle, its joint or tendon is not there, or its numbers are not good.
+pub(super) fn actuators(
+    file: &File,
+    tree: &mut Tree,
+    tendons: &Tendons,
+) -> Result<Vec<JointActuator>, FileError> {
     let mut made: Vec<JointActuator> = Vec::new();
     for element in file.root.all("actuator").flat_map(|section| &section.children) {
-        if element.name == "muscle" || element.attribute("tendon").is_some() {
+        if element.name == "muscle" {
             return Err(wrong(
                 element,
-                "no muscle and no tendon is simulated; actuators are those of joints",
+                "no muscle is simulated; actuators are those of joints and fixed tendons",
             ));
         }
         let layers = file.classes.layers(element, &READ, None)?;
-        let Some((_, joint)) = layers.find("joint").filter(|_| READ.contains(&element.name.as_str())) else {
-            let what = "an actuator that is not `motor`, `position`, `velocity` or `general` of a `joint`";
-            tree.ignored.add(what, element.label());
-            continue;
-        };
-        let Some(of) = tree.joints.iter().find(|other| other.name == joint) else {
-            return Err(wrong(element, format!("found joint = {joint:?}, which is no joint of a body")));
+        let is_read = READ.contains(&element.name.as_str());
+        let (length, at) = match (layers.find("joint"), layers.find("tendon")) {
+            (Some((_, joint)), _) if is_read => {
+                let Some(of) = tree.joints.iter().position(|other| other.name == joint) else {
+                    let message = format!("found joint = {joint:?}, which is no joint of a body");
+                    return Err(wrong(element, message));
+                };
+                (
+                    if tree.joints[of].kind.is_single() {
+                        tree.length(&[(of, 1.0)])
+                    } else {
+                        Length::default()
+                    },
+                    joint,
+                )
+            }
+            (None, Some((_, tendon))) if is_read => match tendons.get(tendon) {
+                Some(joints) => (tree.length(joints), tendon),
+                None => {
+                    return Err(wrong(
+                        element,
+                        format!("found tendon = {tendon:?}, which is no fixed tendon"),
+                    ));
+                }
+            },
+            _ => {
+                let what = "an actuator that is not `motor`, `position`, `velocity` or `general` of a `joint` or a \
+                            fixed tendon";
+                tree.ignored.add(what, element.label());
+                continue;
+            }
         };
         let [gear, ..]: [f64; 6] = layers.overlaid("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 1)?;
-        let law = if of.kind.is_single() && of.mimic.is_none() { law(file, element)? } else { None };
-        let Some((drive, gain)) = law.filter(|_| gear != 0.0) else {
-            let what = "an actuator with dynamics, other laws than those of a motor or a servo, or of a joint that \
-                        follows another or has several coordinates";
+        let follows = |(drive, _): &(Drive, f64)| match (drive, &length.joints[..]) {
+            (_, []) => false,
+            (Drive::Force, _) => true,
+            (_, [_]) => length.constant == 0.0,
+            _ => false,
+        };
+        let Some((drive, gain)) = law(file, element)?.filter(|law| gear != 0.0 && follows(law)) else {
+            let what = "an actuator with dynamics or other laws than those of a motor or a servo, of a joint with \
+                        several coordinates, or a servo of a length that is not in proportion to one position";
             tree.ignored.add(what, element.label());
             continue;
         };
@@ -50,37 +84,51 @@ pub(super) fn actuators(file: &File, tree: &mut Tree) -> Result<Vec<JointActuato
         let auto = file.compiler.autolimits;
         let largest = |[least, most]: [f64; 2]| f64::max(-least, most);
         let mut effort = layers.limits("forcerange", "forcelimited", auto)?.map_or(f64::INFINITY, largest);
-        if drive == Drive::Force
-            && let Some(control) = layers.limits("ctrlrange", "ctrllimited", auto)?
-        {
-            effort = effort.min(largest(control) * gain.abs());
+        match layers.limits("ctrlrange", "ctrllimited", auto)? {
+            Some(control) if drive == Drive::Force => effort = effort.min(largest(control) * gain.abs()),
+            Some(_) => tree.ignored.add("`ctrlrange` of a servo", element.label()),
+            None => {}
         }
-        let effort = (effort * gear.abs()).min(of.limits.effort);
-        // A servo of the length `gear` q is one of q, with the square of the gear in its gains.
-        let square = gear * gear;
-        let (drive, ratio) = match drive {
+        let factors = || length.joints.iter().map(|(_, factor)| (gear * factor).abs());
+        let (least, most) = factors().fold((f64::INFINITY, 0.0), |(a, b), x| (x.min(a), x.max(b)));
+        if effort < f64::INFINITY && least != most {
+            // The largest force is one number for all joints.
+            tree.ignored.add(
+                "the limit of the force of a tendon whose joints have different factors",
+                element.label(),
+            );
+        }
+        let limits = length.joints.iter().map(|&(joint, _)| tree.joints[joint].limits.effort);
+        let effort = limits.fold(effort * most, f64::min);
+        // A servo of the length c q is one of q, with the square of c in its gains.
+        let (square, is_force) = (most * most, drive == Drive::Force);
+        let drive = match drive {
             Drive::Position { stiffness, damping } => {
-                (Drive::Position { stiffness: stiffness * square, damping: damping * square }, 1.0 / gear)
+                Drive::Position { stiffness: stiffness * square, damping: damping * square }
             }
-            Drive::Velocity { damping } => (Drive::Velocity { damping: damping * square }, 1.0 / gear),
-            other => (other, gear),
+            Drive::Velocity { damping } => Drive::Velocity { damping: damping * square },
+            other => other,
         };
-        let mut name = super::name(element).unwrap_or_else(|| joint.to_owned());
+        let ratio = |factor: f64| if is_force { gear * factor * gain } else { 1.0 / (gear * factor) };
+        let joints =
+            length.joints.iter().map(|&(joint, factor)| (tree.joints[joint].name.clone(), ratio(factor)));
+        let joints = joints.collect();
+        let mut name = super::name(element).unwrap_or_else(|| at.to_owned());
         while made.iter().any(|other| other.name == name) {
             name.push('_');
         }
-        made.push(JointActuator { name, joint: joint.to_owned(), drive, ratio, effort });
+        made.push(JointActuator { name, joints, drive, effort });
     }
     // What a drive of the scene on a joint can do is what that of the file can.
     for joint in &mut tree.joints {
-        let own = made.iter().filter(|actuator| actuator.joint == joint.name);
+        let own = made.iter().filter(|actuator| actuator.joints.iter().any(|(name, _)| *name == joint.name));
         joint.limits.effort = own.map(|actuator| actuator.effort).fold(joint.limits.effort, f64::min);
     }
     Ok(made)
 }
 
-/// The law of an actuator on the length that its gear makes of the joint's position, and the factor on the control of a
-/// motor; `None` for laws that are not read.
+/// The law of an actuator on the length that its gear makes of a joint's position or a tendon's length, and the factor on
+/// the control of a motor; `None` for laws that are not read.
 fn law(file: &File, element: &Element) -> Result<Option<(Drive, f64)>, FileError> {
     let general = file.classes.layers(element, &["general"], None)?;
     let [gain, ..]: [f64; 10] = general.overlaid("gainprm", [1.0; 10], 1)?;

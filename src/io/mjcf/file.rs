@@ -65,12 +65,15 @@ impl<'a> File<'a> {
         for section in &root.children {
             match section.name.as_str() {
                 name if SECTIONS.contains(&name) => {}
-                "tendon" | "deformable" | "extension" if section.children.is_empty() => {}
                 "tendon" | "deformable" | "extension" => {
-                    let found = &section.children[0];
-                    let message =
-                        format!("found in `{}`; no tendon, flex, skin or plugin is simulated", section.name);
-                    return Err(wrong(found, message));
+                    let is_read = |found: &Element| section.name == "tendon" && found.name == "fixed";
+                    if let Some(found) = section.children.iter().find(|found| !is_read(found)) {
+                        let message = format!(
+                            "found in `{}`; no tendon but `fixed`, no flex, skin or plugin is simulated",
+                            section.name
+                        );
+                        return Err(wrong(found, message));
+                    }
                 }
                 _ => {
                     let allowed = SECTIONS.join(", ");

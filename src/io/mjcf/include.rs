@@ -60,7 +60,8 @@ fn read(include: &Element, files: &mut Files) -> Result<(Element, Arc<Path>), Fi
     let folders = from.into_iter().flatten().filter_map(Path::parent);
     let places: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
     let Some(place) = places.iter().find(|place| place.is_file()) else {
-        let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        let mut places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        places.dedup();
         let message = format!("found file = {name:?}, which is not there; looked for {}", places.join(", "));
         return Err(wrong(include, message));
     };

@@ -4,6 +4,7 @@
 //! file, with the bodies as it has them where all are at `ref`. Geoms that collide with nothing are only drawn.
 
 mod actuators;
+mod attributes;
 mod bodies;
 mod compiler;
 mod constraints;
@@ -16,6 +17,7 @@ mod keyframes;
 mod layers;
 mod meshes;
 mod pose;
+mod tendons;
 mod tree;
 
 use std::path::Path;
@@ -31,6 +33,9 @@ pub(super) const FORMAT: &str = "MJCF";
 
 /// The name of the outermost element.
 pub(super) const ROOT: &str = "mujoco";
+
+/// The outermost element of a part that other files include.
+pub(super) const PART: &str = "mujocoinclude";
 
 /// Reads the element of a file; `path` is its name in messages, and the place from which the names of other files start.
 /// The base places the file's world.
@@ -49,12 +54,14 @@ pub(super) fn read(
         return Err(wrong(&root, "it has no body; it must have at least one"));
     }
     file.options(&mut tree.ignored)?;
+    let tendons = tendons::tendons(&file, &mut tree)?;
+    // Equalities are about `ref`, which a keyframe is instead of later.
+    let mut warnings = constraints::follow(&file, &mut tree, &tendons, options.mimic)?;
     if let Some(keyframe) = &options.keyframe {
         keyframes::start(&file, &mut tree, keyframe)?;
     }
-    let mut warnings = constraints::follow(&file, &mut tree, options.mimic)?;
     let apart = constraints::apart(&file, &mut tree)?;
-    let actuators = actuators::actuators(&file, &mut tree)?;
+    let actuators = actuators::actuators(&file, &mut tree, &tendons)?;
     connect_roots(&mut tree, options);
     if let Some(total) = file.compiler.total_mass {
         let masses = tree.bodies.iter_mut().filter_map(|body| body.mass.as_mut());
@@ -62,6 +69,7 @@ pub(super) fn read(
         let factor = total / masses.iter().map(|own| own.mass).sum::<f64>();
         masses.iter_mut().for_each(|own| **own = own.denser(factor));
     }
+    warnings.extend(attributes::unknown(&root));
     warnings.extend(tree.ignored.warnings());
     Ok(RobotParts {
         name: root.attribute("model").unwrap_or("MuJoCo Model").to_owned(),

@@ -4,20 +4,18 @@ use std::path::Path;
 
 use super::MimicJoints;
 use crate::multibody::Drive;
-use crate::multibody::tree::{JointDescription, Mimic};
+use crate::multibody::tree::{JointDescription, JointKind, Mimic};
 
 /// An actuator of a joint, as the file of a robot has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointActuator {
     /// Its name.
     pub name: String,
-    /// The joint.
-    pub joint: String,
+    /// The joints, each with the factor on the command.
+    pub joints: Vec<(String, f64)>,
     /// How the command becomes a force.
     pub drive: Drive,
-    /// The factor on the command.
-    pub ratio: f64,
-    /// Largest force on the joint, N m or N; ∞ without a limit.
+    /// Largest force on each joint, N m or N; ∞ without a limit.
     pub effort: f64,
 }
 
@@ -42,6 +40,13 @@ pub(in crate::io) fn set_mimic(
     warnings: &mut Vec<String>,
 ) {
     match (mimics, mimic) {
+        (Some(mimics), _) if joint.kind == JointKind::Fixed => {
+            let (path, name) = (path.display(), &joint.name);
+            warnings.push(format!(
+                "{path}: joint `{name}` is fixed, so that it cannot mimic joint `{}`",
+                mimics.joint
+            ));
+        }
         (Some(mimics), MimicJoints::Independent) => {
             let (path, name) = (path.display(), &joint.name);
             warnings.push(format!(

@@ -40,6 +40,11 @@ impl Element {
         self.attributes.iter().map(|(_, value)| value.as_str())
     }
 
+    /// The names of its attributes.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The elements in it that have this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
         self.children.iter().filter(move |child| child.name == name)

@@ -142,19 +142,22 @@ fn add_own(
 ) -> Result<(), Problem> {
     let DrivenRobot { table, field, .. } = robot;
     let (urdf, of_tables) = (field.key("urdf"), made.len());
-    for JointActuator { name, joint, drive, ratio, effort } in &robot.actuators {
-        let own = Actuator::new(name, mechanism, &[(joint, 0, *ratio)], *drive, *effort)
+    for JointActuator { name, joints, drive, effort } in &robot.actuators {
+        let driven: Vec<_> = joints.iter().map(|(joint, ratio)| (joint.as_str(), 0, *ratio)).collect();
+        let own = Actuator::new(name, mechanism, &driven, *drive, *effort)
             .map_err(|error| Problem::new(urdf.clone(), error))?;
-        let at = own.coordinates()[0];
-        if made[..of_tables].iter().flat_map(Actuator::coordinates).any(|other| other.v == at.v) {
+        let is_driven =
+            |v| made[..of_tables].iter().flat_map(Actuator::coordinates).any(|other| other.v == v);
+        if own.coordinates().iter().any(|at| is_driven(at.v)) {
             continue;
         }
+        let at = own.coordinates()[0];
         if made.iter().any(|other| other.name == *name) {
             let message = format!("has an actuator `{name}`; there is one of that name already");
             return Err(Problem::new(urdf, message));
         }
         made.push(own);
-        let rest = if let Drive::Position { .. } = drive { start.q[at.q] / ratio } else { 0.0 };
+        let rest = if let Drive::Position { .. } = drive { start.q[at.q] / at.ratio } else { 0.0 };
         let in_file = name.strip_prefix(table.prefix.as_str()).unwrap_or(name);
         let given = table.commands.get(in_file);
         let field = field.key("commands").key(in_file);

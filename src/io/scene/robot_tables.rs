@@ -156,7 +156,7 @@ pub(in crate::io) fn robot(
     robot.visuals.iter_mut().for_each(|visual| prefixed(&mut visual.body));
     for actuator in &mut robot.actuators {
         prefixed(&mut actuator.name);
-        prefixed(&mut actuator.joint);
+        actuator.joints.iter_mut().for_each(|(joint, _)| prefixed(joint));
     }
     let RobotDescription { name, bodies, joints, visuals, weightless, actuators, .. } = robot;
     let visuals = RobotVisuals { robot: name, visuals };
@@ -352,7 +352,8 @@ fn file_material(
         hydroelastic_modulus: given.hydroelastic_modulus,
         dissipation: given.dissipation.unwrap_or(0.0),
         relaxation_time: given.relaxation_time.unwrap_or(0.0),
-        friction: None,
+        // Drake has 1 where the file says none.
+        friction: given.static_friction.or(given.dynamic_friction).is_none().then_some(1.0),
         static_friction: given.static_friction,
         dynamic_friction: given.dynamic_friction,
         friction_ellipsoid: None,
