@@ -162,21 +162,25 @@ pub(in crate::io) enum BaseTable {
 /// follow them; the ranges of these joints are not enforced. Loops are refused.
 ///
 /// An SDF file has one model, of links and of joints that are fixed, revolute, continuous, prismatic or ball, with poses
-/// as versions from 1.5 on have them; a `plane` is a half-space, and a `static` model does not move.
+/// as versions from 1.5 on have them; a `plane` is a half-space, and a `static` model does not move. Or it has one world,
+/// whose models are one robot: links and joints have the names of their models before their own, as `box::lid`, and a
+/// model that stands on nothing moves freely. A world of one model is that model. Includes are not read.
 ///
 /// A link can touch other bodies, with its `collision` elements, if `materials` names it or its file has Drake's
 /// `proximity_properties` for them: rigid, or compliant with a hydroelastic modulus. The file then gives the material
-/// (modulus, dissipation, relaxation time, friction), which is called as the link, and the resolution; what the
-/// scene says of a link is instead of that. Drake's collision filter groups, rotor inertias, gear ratios and convex
-/// meshes are read too.
+/// (modulus, dissipation, relaxation time, and friction, which is 1 without), which is called as the link, and the
+/// resolution; what the scene says of a link is instead of that. Drake's collision filter groups, rotor inertias, gear
+/// ratios and convex meshes are read too.
 ///
-/// An MJCF file, MuJoCo's, has bodies with joints, frames, defaults, includes, masses from geoms or `inertial`, and meshes,
-/// whose hulls collide. Its coordinates are those of the file, `ref` included, and its free joints start where the file
-/// has their bodies. Its actuators are read: `motor`, `position`, `velocity`, and `general` with such a law, with the
-/// square of their gear in the gains; the command of a servo is the position or velocity of the joint, times the gear.
-/// Tendons, flexes, plugins, muscles, equalities but those of two joints in proportion, height fields and `attach` are
-/// refused. `solref` and `solimp` have no part in a material, which `materials` gives by the names of geoms, links or
-/// classes. `<contact>` pairs, fluids and the file's gravity are told and not read.
+/// An MJCF file, MuJoCo's, has bodies with joints, frames, defaults, includes, masses from geoms or `inertial`, and
+/// meshes, whose hulls collide. Its coordinates are those of the file, `ref` included, and its free joints start where
+/// the file has their bodies. Its actuators are read: `motor`, `position`, `velocity`, and `general` with such a law,
+/// with the square of their gear in the gains; the command of a servo is the position or velocity of the joint, times
+/// the gear. They pull `fixed` tendons too: motors all joints of one, each by its factor; servos one whose length is in
+/// proportion to one position, as where fingers follow each other. Other tendons, flexes, plugins, muscles, equalities
+/// but those of two joints in proportion, height fields and `attach` are refused. `solref` and `solimp` have no part in
+/// a material, which `materials` gives by the names of geoms, links or classes. `<contact>` pairs, fluids and the
+/// file's gravity are told and not read.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

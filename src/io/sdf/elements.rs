@@ -116,12 +116,18 @@ const JOINT_TYPES: [(&str, JointType); 5] = [
     ("ball", JointType::Ball),
 ];
 
+/// What Drake has of a body that deforms.
+pub(super) const DEFORMABLE: &str = "drake:deformable_properties";
+
 /// A position beyond which a limit is none: the format's own default.
 const FAR: f64 = 1e16;
 
-/// Reads the element of a file.
-pub(super) fn model(root: &Element) -> Result<Model, Problem> {
-    let wrong = |element: &Element, message: String| Err((Some(element.line), message));
+fn wrong<T>(element: &Element, message: String) -> Result<T, Problem> {
+    Err((Some(element.line), message))
+}
+
+/// The model or the world that a file has.
+pub(super) fn content(root: &Element) -> Result<&Element, Problem> {
     if root.name != "sdf" {
         return wrong(root, format!("its element is `{}`; it must be `sdf`", root.name));
     }
@@ -131,18 +137,24 @@ pub(super) fn model(root: &Element) -> Result<Model, Problem> {
     if !version.is_some_and(|version| ((1, 5)..(2, 0)).contains(&version)) {
         return wrong(root, format!("its version is {written:?}; it must be 1.5 or a later 1.x"));
     }
-    for other in ["world", "include"] {
-        if let Some(found) = root.all(other).next() {
-            return wrong(found, format!("found `{other}`; a robot is one `model` in `sdf`"));
-        }
+    if let Some(found) = root.all("include").next() {
+        return wrong(found, "found `include`; a robot is one `model` or `world` in `sdf`".to_owned());
     }
-    let mut models = root.all("model");
-    let Some(element) = models.next() else {
-        return wrong(root, "it has no `model`; a robot is one `model` in `sdf`".to_owned());
+    let mut all = root.children.iter().filter(|child| ["model", "world"].contains(&child.name.as_str()));
+    let Some(element) = all.next() else {
+        return wrong(root, "it has no `model`; a robot is one `model` or `world` in `sdf`".to_owned());
     };
-    if let Some(second) = models.next() {
-        return wrong(second, format!("found a second model, {}; one is allowed", second.label()));
+    if let Some(second) = all.next() {
+        return wrong(
+            second,
+            format!("found a second one, {}; one model or world is allowed", second.label()),
+        );
     }
+    Ok(element)
+}
+
+/// Reads a model.
+pub(super) fn model(element: &Element) -> Result<Model, Problem> {
     let is_refused = |child: &&Element| match child.name.as_str() {
         "drake:collision_filter_group" => false,
         // Of Drake's own are joints and constraints.
@@ -184,6 +196,9 @@ fn link(element: &Element) -> Result<Link, Problem> {
     }
     if element.all("inertial").any(|inertial| inertial.all("fluid_added_mass").next().is_some()) {
         ignored.push("fluid_added_mass");
+    }
+    if element.all(DEFORMABLE).next().is_some() {
+        ignored.push(DEFORMABLE);
     }
     Ok(Link {
         name: name(element)?,

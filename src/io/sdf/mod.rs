@@ -1,4 +1,4 @@
-//! Robots from SDF files: one model of links and joints that make a tree, of versions 1.5 to 1.x.
+//! Robots from SDF files: one model of links and joints that make a tree, or a world of such models, of versions 1.5 to 1.x.
 //!
 //! Poses are those of the format from version 1.7 on: a link's is in the model's frame, a joint's in that of its
 //! child, unless they name another frame. What `surface` says of contact is left to the materials of a scene.
@@ -9,6 +9,7 @@ mod pose;
 mod shapes;
 mod text;
 mod tree;
+mod world;
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ use super::robot::{
 };
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::RigidTransform;
-use elements::{Axis, Inertial, Joint, JointType, Link, Model};
+use elements::{Axis, DEFORMABLE, Inertial, Joint, JointType, Link, Model};
 use frames::Frames;
 use xml::Problem;
 
@@ -30,15 +31,17 @@ pub(super) const FORMAT: &str = "SDF";
 /// Reads the element of a file; `path` is its name in messages. The base places the model's frame.
 ///
 /// # Errors
-/// When it is not an SDF of one model, or its links and joints do not make a tree.
+/// When it is not an SDF of one model or world, or its links and joints do not make a tree.
 pub(super) fn read(
     root: &xml::Element,
     path: &Path,
     options: &RobotOptions,
 ) -> Result<RobotParts, FileError> {
-    elements::model(root)
-        .and_then(|model| parts(&model, path, options))
-        .map_err(|problem| invalid(path, FORMAT, problem))
+    let parts = elements::content(root).and_then(|element| match element.name.as_str() {
+        "world" => world::world(element, path, options),
+        _ => parts(&elements::model(element)?, path, options),
+    });
+    parts.map_err(|problem| invalid(path, FORMAT, problem))
 }
 
 fn parts(model: &Model, path: &Path, options: &RobotOptions) -> Result<RobotParts, Problem> {
@@ -70,7 +73,7 @@ fn parts(model: &Model, path: &Path, options: &RobotOptions) -> Result<RobotPart
         let name = format!("{} on the world", link.name);
         joints.push(JointDescription::new(name, JointKind::Fixed, None, link.name.clone(), x_pf));
     }
-    for name in ["kinematic", "velocity_decay", "fluid_added_mass"] {
+    for name in ["kinematic", "velocity_decay", "fluid_added_mass", DEFORMABLE] {
         let links = model.links.iter().filter(|link| link.ignored.contains(&name));
         let links: Vec<&str> = links.map(|link| link.name.as_str()).collect();
         if !links.is_empty() && !model.is_static {
