@@ -101,7 +101,12 @@ fn contents(path: &Path, robot: &RobotArguments, warnings: &mut Vec<String>) -> 
     }
     if ends_in(path, &["urdf", "xml", "sdf"]) {
         let robot = robot.load(path)?;
-        warnings.extend(robot.warnings);
+        let file = path.display().to_string();
+        // Files have many links of one name.
+        warnings.extend(robot.warnings.into_iter().map(|told| match told.starts_with(&file) {
+            true => told,
+            false => format!("{file}: {told}"),
+        }));
         let mechanism = &robot.mechanism;
         return Ok(Contents::Robot {
             name: robot.name,

@@ -10,6 +10,8 @@ use isobar::io::FileError;
 /// Endings that only files have which isobar reads.
 const ROBOTS: [&str; 2] = ["urdf", "sdf"];
 pub(super) const MESHES: [&str; 4] = ["obj", "stl", "vtk", "msh"];
+/// What a part of a robot has that other files include.
+const PART: &str = "<mujocoinclude";
 /// Endings that others have too, with what is in a file that is meant for isobar: one word of each list.
 const SHARED: [(&str, &[&[&str]]); 3] = [
     ("xml", &[&["<mujoco", "<robot"]]),
@@ -57,7 +59,8 @@ fn is_meant(path: &Path) -> bool {
     let has_all = |words: &[&[&str]]| {
         // What is no text, or larger than any file that is read, is another program's.
         let text = format!("\n{}", input_file::read_text(path).unwrap_or_default());
-        words.iter().all(|words| words.iter().any(|word| text.contains(word)))
+        let is_part = text.contains(PART);
+        !is_part && words.iter().all(|words| words.iter().any(|word| text.contains(word)))
     };
     let shared = SHARED.iter().find(|(ending, _)| ends_in(path, &[ending]));
     ends_in(path, &ROBOTS) || ends_in(path, &MESHES) || shared.is_some_and(|(_, words)| has_all(words))
