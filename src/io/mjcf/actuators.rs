@@ -70,7 +70,8 @@ pub(super) fn actuators(
             (_, [_]) => length.constant == 0.0,
             _ => false,
         };
-        let Some((drive, gain)) = law(file, element)?.filter(|law| gear != 0.0 && follows(law)) else {
+        let Some((drive, gain)) = law(file, element)?.filter(|law| gear * law.1 != 0.0 && follows(law))
+        else {
             let what = "an actuator with dynamics or other laws than those of a motor or a servo, of a joint with \
                         several coordinates, or a servo of a length that is not in proportion to one position";
             tree.ignored.add(what, element.label());
@@ -84,10 +85,14 @@ pub(super) fn actuators(
         let auto = file.compiler.autolimits;
         let largest = |[least, most]: [f64; 2]| f64::max(-least, most);
         let mut effort = layers.limits("forcerange", "forcelimited", auto)?.map_or(f64::INFINITY, largest);
-        match layers.limits("ctrlrange", "ctrllimited", auto)? {
-            Some(control) if drive == Drive::Force => effort = effort.min(largest(control) * gain.abs()),
-            Some(_) => tree.ignored.add("`ctrlrange` of a servo", element.label()),
-            None => {}
+        let control = layers.limits("ctrlrange", "ctrllimited", auto)?;
+        match (drive, control) {
+            (Drive::Force, Some(control)) => effort = effort.min(largest(control) * gain.abs()),
+            (Drive::Force, None) => {}
+            _ if control.is_some() || layers.number_or("inheritrange", 0.0)? != 0.0 => {
+                tree.ignored.add("`ctrlrange` of a servo", element.label());
+            }
+            _ => {}
         }
         let factors = || length.joints.iter().map(|(_, factor)| (gear * factor).abs());
         let (least, most) = factors().fold((f64::INFINITY, 0.0), |(a, b), x| (x.min(a), x.max(b)));

@@ -108,7 +108,9 @@ fn add<'a>(element: &'a Element, found: &mut BTreeMap<(&'a str, &'a str), String
     {
         found.entry((&element.name, name)).or_insert_with(|| {
             let file = element.file.as_deref().unwrap_or(Path::new("")).display();
-            let near = known.iter().min_by_key(|other| distance(name, other));
+            // Of two that are as near, the one with the same letters.
+            let near =
+                known.iter().min_by_key(|other| (distance(name, other), letters(name) != letters(other)));
             let near = near.filter(|other| distance(name, other) <= 2);
             let near = near.map_or_else(String::new, |near| format!("; it may be meant to be `{near}`"));
             let (line, label) = (element.line, element.label());
@@ -121,6 +123,12 @@ fn add<'a>(element: &'a Element, found: &mut BTreeMap<(&'a str, &'a str), String
 /// The attributes of elements of a name.
 fn of(name: &str) -> impl Iterator<Item = &'static str> {
     KNOWN.iter().find(|(of, _)| *of == name).map_or("", |(_, all)| *all).split_whitespace()
+}
+
+fn letters(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 /// How many letters are put in, left out or replaced between two words.

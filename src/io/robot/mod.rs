@@ -241,8 +241,8 @@ impl RobotDescription {
     }
 }
 
-/// What is below this is rounding, kg m²: published links of point masses have products of 10⁻³⁵.
-const NO_INERTIA: f64 = 1e-30;
+/// The least radius of gyration, m: published links of point masses have inertias of 10⁻²⁰ kg m² and less by rounding.
+const LEAST_GYRATION: f64 = 1e-9;
 
 /// The mass properties of a link in its frame from those in the frame of its `inertial` element, which has the pose
 /// `x_bi` in the link's: the mass, and the elements xx, xy, xz, yy, yz, zz. Zeros stand for no mass.
@@ -250,7 +250,8 @@ pub(super) fn link_mass(mass: f64, inertia: [f64; 6], x_bi: &RigidTransform) -> 
     if mass == 0.0 && inertia == [0.0; 6] {
         return None;
     }
-    let [xx, xy, xz, yy, yz, zz] = inertia.map(|x| if x.abs() < NO_INERTIA { 0.0 } else { x });
+    let least = mass.abs() * LEAST_GYRATION.powi(2);
+    let [xx, xy, xz, yy, yz, zz] = inertia.map(|x| if x.abs() < least { 0.0 } else { x });
     let inertia = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
     Some(MassProperties { mass, center_of_mass: Vector3::zeros(), inertia }.seen_from(x_bi))
 }
