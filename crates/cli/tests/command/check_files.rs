@@ -100,10 +100,14 @@ fn a_folder_has_a_line_for_each_file_that_is_read() {
     let folder = folder("check-folder");
     for (file, content) in [
         ("parts/open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"),
-        ("parts/arm.urdf", "<robot name=\"arm\"><link name=\"a\"/></robot>"),
+        (
+            "parts/arm.urdf",
+            "<robot name=\"arm\"><link name=\"a\"><collision><geometry><mesh filename=\"a.obj\"/></geometry></collision></link></robot>",
+        ),
         ("parts/bad.toml", "[[bodies]]\nname = \"a\"\nmass = -1\n"),
         ("parts/package.json", "{\"name\": \"other\", \"bodies\": 1}"),
         ("parts/drawing.xml", "<svg/>"),
+        ("parts/of_others.xml", "<mujocoinclude><body/></mujocoinclude>"),
         (".hidden/scene.toml", "[[bodies]]\n"),
         ("Cargo.toml", "[package]\nname = \"other\"\n"),
     ] {
@@ -126,6 +130,10 @@ fn a_folder_has_a_line_for_each_file_that_is_read() {
         code == Some(2) && errors.iter().any(|error| error.contains("bad.toml:1: bodies[0]")),
         "{errors:?}"
     );
+    // Warnings say of which file they are, and what is named is told what it is.
+    assert!(errors.iter().any(|error| error.contains("arm.urdf: ") && error.contains("a.obj")), "{errors:?}");
+    let (_, _, errors) = check(&[text(&folder.0.join("parts/of_others.xml"))]);
+    assert!(errors[0].contains(":1: is not a valid MJCF: its element is `mujocoinclude`"), "{errors:?}");
     let (code, _, errors) = check(&[text(&folder.0.join("absent"))]);
     assert!(code == Some(2) && errors[0].contains("absent"), "{errors:?}");
 }

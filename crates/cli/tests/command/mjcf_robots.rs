@@ -184,9 +184,9 @@ fn what_is_wrong_is_told_with_its_file_and_line() {
     let body = |inside: &str| with("<freejoint/>", inside);
     let cases = [
         (
-            section("<tendon><fixed name=\"t\"/></tendon>"),
+            section("<tendon><spatial name=\"t\"/></tendon>"),
             ":25:",
-            "fixed `t`: found in `tendon`; no tendon, flex",
+            "spatial `t`: found in `tendon`; no tendon but `fixed`",
         ),
         (section("<deformable><flex name=\"f\"/></deformable>"), ":25:", "flex `f`: found in `deformable`"),
         (
@@ -200,7 +200,7 @@ fn what_is_wrong_is_told_with_its_file_and_line() {
             ":25:",
             "not that of a line",
         ),
-        (section("<actuator><muscle joint=\"swing\"/></actuator>"), ":25:", "no muscle and no tendon"),
+        (section("<actuator><muscle joint=\"swing\"/></actuator>"), ":25:", "no muscle is simulated"),
         (section("<actuator><motor joint=\"swong\"/></actuator>"), ":25:", "\"swong\", which is no joint"),
         (
             section("<contact><exclude body1=\"arm\" body2=\"leg\"/></contact>"),

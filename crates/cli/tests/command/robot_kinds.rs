@@ -230,6 +230,11 @@ fn what_is_not_simulated_is_told_once() {
             "`velocity_decay` is not simulated; it is given for arm"
         ]
     );
+    let soft = "<drake:deformable_properties><drake:youngs_modulus>1e5</drake:youngs_modulus></drake:deformable_properties>";
+    assert_eq!(
+        told(parse(&hinged(soft, ""), "m.sdf")),
+        ["`drake:deformable_properties` is not simulated; it is given for arm"]
+    );
     let none = "<kinematic>0</kinematic><velocity_decay><linear>0</linear></velocity_decay>";
     assert!(told(parse(&hinged(none, ""), "m.sdf")).is_empty());
     let more = "<gazebo reference=\"arm\"><dampingFactor>0.1</dampingFactor></gazebo><drake:linear_bushing_rpy/>\
@@ -331,6 +336,15 @@ fn drakes_properties_are_the_material_unless_the_scene_gives_one() {
             ContactGeometry::Rigid(_)
         ));
         assert_eq!(loaded.model.materials()[1].material.static_friction, 0.5);
+    }
+    // One coefficient stands for both, and without any Drake has 1.
+    for (friction, expected) in [("mu_dynamic=0.5", 0.5), ("mu_static=0.6", 0.6), ("", 1.0)] {
+        for (file, content) in ball(&format!("compliant_hydroelastic hydroelastic_modulus=1e5 {friction}")) {
+            folder.file(file, content);
+            let loaded = Scene::load(scene(file, "")).expect("a scene");
+            let material = loaded.model.materials()[1].material;
+            assert_eq!([material.dynamic_friction, material.static_friction], [expected; 2], "{friction}");
+        }
     }
     // Without a modulus or a kind the scene is asked for a material.
     for properties in ["compliant_hydroelastic mu_dynamic=0.5", "hydroelastic_modulus=1e5 mu_dynamic=0.5"] {

@@ -248,6 +248,17 @@ fn links_and_joints_are_read() {
     // An inertia that breaks the triangle inequality is a warning.
     let thin = parse(&with("izz=\"0.05\"", "izz=\"0.09\"")).expect("a robot");
     assert!(thin.warnings[0].contains("link `arm`: its inertia"), "{:?}", thin.warnings);
+    // Rounding in that of a point mass is none.
+    let inertia = "ixx=\"0.03\" ixy=\"0.001\" ixz=\"0\" iyy=\"0.04\" iyz=\"-0.002\" izz=\"0.05\"";
+    let point = "ixx=\"0\" ixy=\"0\" ixz=\"2.40741e-35\" iyy=\"-5.4e-20\" iyz=\"0\" izz=\"0\"";
+    assert!(parse(&with(inertia, point)).expect("a robot").warnings.is_empty());
+    // One for all links of a robot.
+    let inertial = "<inertial><mass value=\"2\"/><inertia ixx=\"0.01\" ixy=\"0\" ixz=\"0\" iyy=\"0.01\" iyz=\"0\" izz=\"0.1\"/></inertial>";
+    let text = with("izz=\"0.05\"", "izz=\"0.09\"")
+        .replace(r#"<link name="base"/>"#, &format!(r#"<link name="base">{inertial}</link>"#));
+    let told = parse(&text).expect("a robot").warnings;
+    assert!(told.len() == 1 && told[0].starts_with("link `base`: its inertia"), "{told:?}");
+    assert!(told[0].ends_with("kg m²; so it is with arm"), "{told:?}");
     // Without the element there are no limits; a continuous joint has none of position.
     let limit = r#"<limit lower="-1" upper="2" effort="30" velocity="4"/>"#;
     let free = parse(&with(limit, "")).expect("a robot").mechanism.joints()[0].limits;
@@ -352,6 +363,10 @@ fn mimicking_joints_follow_or_are_independent() {
     let options = RobotOptions { mimic: MimicJoints::Independent, ..RobotOptions::default() };
     let robot = Robot::parse(&text, Path::new("two.urdf"), &options).expect("a robot");
     assert!(robot.warnings[0].contains("joint `hinge` mimics joint `other`"), "{:?}", robot.warnings);
+    // Published files have fixed joints that mimic others, which changes nothing.
+    let fixed = parse(&text.replace("type=\"revolute\"", "type=\"fixed\"")).expect("a robot");
+    let told = "two.urdf: joint `hinge` is fixed, so that it cannot mimic joint `other`";
+    assert_eq!((fixed.mechanism.velocity_dimension(), fixed.warnings), (0, vec![told.to_owned()]));
 }
 
 /// A gripper of the kind of Robotiq's, that hangs on a lift: two knuckles that turn against each other, and on each

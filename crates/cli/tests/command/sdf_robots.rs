@@ -291,10 +291,14 @@ fn bad_files_are_refused() {
         (
             "world",
             "<sdf version=\"1.7\">\n<world/></sdf>".to_owned(),
-            &[":2:", "found `world`", "one `model`"],
+            &[":2:", "`world` has no `model`; it must have one"],
         ),
         ("no-model", "<sdf version=\"1.7\"/>".to_owned(), &[":1:", "no `model`"]),
-        ("two", with("</sdf>", "<model name=\"b\"/></sdf>"), &["second model, model `b`; one is allowed"]),
+        (
+            "two",
+            with("</sdf>", "<model name=\"b\"/></sdf>"),
+            &["second one, model `b`; one model or world is allowed"],
+        ),
         ("no-link", "<sdf version=\"1.7\"><model name=\"x\"/></sdf>".to_owned(), &["has no link"]),
         ("nested", with(end, "<model name=\"hand\"/></model>"), &[":42:", "found model `hand`", "`frame`"]),
         ("include", with(end, "<include/></model>"), &["found include"]),
