@@ -61,7 +61,7 @@ def from_mujoco(
     Its tree, joints, masses, geometries, actuators, gravity and time step are taken over; poses as MuJoCo saves them, which is
     to six digits. MuJoCo's contact parameters are no moduli: `materials` gives those of geoms and bodies (see `Robot.load`);
     who has none touches nothing. `tables` has the other tables of the scene, and `gravity` or `solver` instead of the
-    model's. What has a part in the motion and was left out is told by a `SimulationWarning`; tendons, flexes, `weld`,
+    model's. What has a part in the motion and was left out is told by a `SimulationWarning`; spatial tendons, flexes, `weld`,
     `connect` and other constraints are refused by name (`InputError`).
 
     The scene refers to the files that are made, an MJCF file and its meshes. They are in `folder`, or in one of the system's

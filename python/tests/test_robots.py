@@ -30,6 +30,7 @@ ARM = """
   <actuator><motor name="push" joint="elbow" gear="2"/></actuator>
 </mujoco>
 """
+SITES = "<site name='a'/><site name='b' pos='1 0 0'/></worldbody>"
 FOAM = {"hydroelastic_modulus": 1e5, "friction": 0.5}
 EXPLICIT = {"kind": "semi_implicit_euler", "time_step": 1e-4}
 
@@ -74,6 +75,23 @@ def test_accelerations_are_those_of_mujoco(mujoco, tmp_path, form):
     assert scene.step(scene.initial_state).vector[state.columns.index(puck[-1])] / 1e-4 == pytest.approx(-9.5)
 
 
+def test_actuators_of_tendons_act_as_in_mujoco(mujoco, tmp_path):
+    tendon = "<tendon><fixed name='pair'><joint joint='elbow' coef='2'/><joint joint='slide' coef='-0.5'/></fixed></tendon>"
+    pull = "<actuator><general name='pull' tendon='pair' gear='3' gainprm='4'/>"
+    spec = mujoco.MjSpec.from_string(ARM.replace("<actuator>", tendon + pull))
+    data = mujoco.MjData(spec.compile())
+    with pytest.warns(isobar.SimulationWarning):
+        scene = make(spec, tmp_path, solver=EXPLICIT)
+    assert set(scene.control_names) == {"pull", "push"}
+    data.ctrl[:] = [0.7, -0.4]
+    mujoco.mj_forward(data.model, data)
+    control = [{"pull": 0.7, "push": -0.4}[name] for name in scene.control_names]
+    after = scene.step(scene.initial_state, control=np.array(control))
+    for name in ["shoulder", "elbow", "slide"]:
+        expected = float(data.joint(name).qacc[0])
+        assert after[name + ".v"] / EXPLICIT["time_step"] == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
 def test_contact_has_the_materials_that_are_given(mujoco, tmp_path):
     spec = mujoco.MjSpec.from_string(ARM)
     materials = {"disc": FOAM, "floor": "rigid", "rod": "none", "tip": "none"}
@@ -90,7 +108,7 @@ def test_contact_has_the_materials_that_are_given(mujoco, tmp_path):
     [
         (("</worldbody>", "</worldbody><equality><weld body1='upper' body2='puck'/></equality>"), "weld"),
         (("</worldbody>", "</worldbody><equality><connect body1='upper' body2='puck' anchor='0 0 0'/></equality>"), "connect"),
-        (("</worldbody>", "</worldbody><tendon><fixed name='cable'><joint joint='elbow' coef='1'/></fixed></tendon>"), "cable"),
+        (("</worldbody>", SITES + "<tendon><spatial name='cable'><site site='a'/><site site='b'/></spatial></tendon>"), "cable"),
     ],
 )
 def test_what_is_not_simulated_is_refused_by_name(mujoco, tmp_path, change, named):
