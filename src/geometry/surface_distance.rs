@@ -97,6 +97,8 @@ struct Nearest {
     distance_squared: f64,
     /// Its place in the list; `None` if there is no triangle nearer than infinitely far.
     triangle: Option<usize>,
+    /// The nearest point of it.
+    position: Vector3<f64>,
 }
 
 #[derive(Clone, Debug)]
@@ -162,12 +164,17 @@ impl SurfaceDistance {
     /// The distance from a point to the nearest triangle, metres, and the triangle's place in the list: that of
     /// the first that the search meets if several are equally near. `None` if there is no triangle.
     pub(crate) fn nearest(&self, point: &Vector3<f64>) -> Option<(f64, usize)> {
-        let Nearest { distance_squared, triangle } = self.search(point);
+        let Nearest { distance_squared, triangle, .. } = self.search(point);
         triangle.map(|number| (distance_squared.sqrt(), number))
     }
 
+    /// The nearest point of the triangles; the point itself if there is none.
+    pub(super) fn nearest_point(&self, point: &Vector3<f64>) -> Vector3<f64> {
+        self.search(point).position
+    }
+
     fn search(&self, point: &Vector3<f64>) -> Nearest {
-        let mut best = Nearest { distance_squared: f64::INFINITY, triangle: None };
+        let mut best = Nearest { distance_squared: f64::INFINITY, triangle: None, position: *point };
         if !self.nodes.is_empty() {
             self.visit(0, point, &mut best);
         }
@@ -179,10 +186,10 @@ impl SurfaceDistance {
         let node = &self.nodes[index];
         let Some(second) = node.second else {
             for triangle in &self.triangles[node.first..node.end] {
-                let nearest = closest_point_on_triangle(point, &triangle.corners);
-                let distance_squared = distance_squared(point, &nearest.position);
+                let position = closest_point_on_triangle(point, &triangle.corners).position;
+                let distance_squared = distance_squared(point, &position);
                 if distance_squared < best.distance_squared {
-                    *best = Nearest { distance_squared, triangle: Some(triangle.number) };
+                    *best = Nearest { distance_squared, triangle: Some(triangle.number), position };
                 }
             }
             return;

@@ -5,17 +5,22 @@ use std::collections::BTreeSet;
 use nalgebra::{Matrix3, Vector3};
 
 use super::measure::dihedral_angles;
+use super::splits::{LEAST_GAIN, Split};
 use super::surface::Stuffed;
 use crate::geometry::boundary::boundary_faces;
 use crate::geometry::mesh::{SurfaceMesh, tetrahedron_volume};
 use crate::geometry::surface_distance::{SurfaceDistance, closest_point_on_triangle};
 
 /// Normals with a smaller cosine between them are those of two faces that meet in a sharp edge.
-const SMOOTH: f64 = 0.9;
+pub(super) const SMOOTH: f64 = 0.9;
 /// How far a vertex may be moved, as a part of the lattice's size.
 const FARTHEST: f64 = 1.0;
 /// How far beside the surface the place of an edge or corner may come out, as a part of the lattice's size.
-const OFF: f64 = 0.02;
+pub(super) const OFF: f64 = 0.02;
+/// How far an edge that is cut off may lie from the middle of what cuts it off, as a part of the lattice's size, ...
+const FARTHEST_CUT_OFF: f64 = 2.5;
+/// ... and how far beside the surface, as a curved edge does, before it is moved there.
+const OFF_CURVED: f64 = 0.1;
 /// Planes whose normals' products sum to less than this in a direction say nothing of it.
 const LEAST_EIGENVALUE: f64 = 0.05;
 /// The dihedral angles that a move may leave, degrees.
@@ -27,14 +32,14 @@ const DEEPEST: usize = 4;
 /// The smallest step of that, as a part of the lattice's size.
 const SMALLEST_STEP: f64 = 1e-3;
 /// How much deeper a step must lead, as a part of its length.
-const LEAST_GAIN: f64 = 0.01;
+const LEAST_DEEPENING: f64 = 0.01;
 
 /// What stays as vertices move.
 pub(super) struct Topology {
     /// The faces of the boundary.
     pub faces: Vec<[u32; 3]>,
     /// The tetrahedra of each vertex.
-    around: Vec<Vec<usize>>,
+    pub around: Vec<Vec<usize>>,
 }
 
 /// Where a vertex may be moved.
@@ -72,6 +77,44 @@ pub(super) fn sharpen(
     for Move { vertex, to, .. } in moves {
         move_to(stuffed, &around[vertex], vertex, to);
     }
+}
+
+/// The points on sharp edges for edges of the boundary that cut them off: from one face to another with no vertex on the edge
+/// between.
+pub(super) fn cut_off(
+    stuffed: &Stuffed,
+    Topology { faces, .. }: &Topology,
+    surface: &SurfaceMesh,
+    tree: &SurfaceDistance,
+    size: f64,
+) -> Vec<Split> {
+    let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    let point = |edge: [u32; 2]| {
+        let [first, second] = edge.map(|v| stuffed.on[v as usize]);
+        let normals = [first?, second?].map(|triangle| {
+            let [a, b, c] = surface.corners(triangle);
+            (b - a).cross(&(c - a)).try_normalize(0.0)
+        });
+        let normals = [normals[0]?, normals[1]?];
+        let [from, to] = edge.map(|v| stuffed.vertices[v as usize]);
+        // How far each end is from the plane of the other.
+        let [here, there] = [normals[1].dot(&(from - to)), normals[0].dot(&(to - from))];
+        if normals[0].dot(&normals[1]) > SMOOTH || here.abs().min(there.abs()) < LEAST_GAIN * size {
+            return None;
+        }
+        let part = here.abs() / (here.abs() + there.abs());
+        let middle = from + (to - from) * part;
+        let planes = [(normals[0], -there * part), (normals[1], -here * (1.0 - part))];
+        let (way, _) = meeting(&planes, OFF * size)?;
+        let (distance, triangle) = tree.nearest(&(middle + way))?;
+        if distance > OFF_CURVED * size || way.norm() > FARTHEST_CUT_OFF * size {
+            return None;
+        }
+        let at = closest_point_on_triangle(&(middle + way), &surface.corners(triangle)).position;
+        Some(Split { edge, at, on: Some(triangle), gain: (at - middle).norm() })
+    };
+    // Each is a side of two faces, once in each order.
+    sides.filter(|[a, b]| a < b).filter_map(point).collect()
 }
 
 /// Moves vertices of the boundary where the surface is curved, so that the faces between them are not all on its inner side: by
@@ -130,7 +173,7 @@ pub(super) fn deepen(
                 (0..27).map(|k| Vector3::new(k % 3, k / 3 % 3, k / 9).map(|i| step * (f64::from(i) - 1.0)));
             let deeper = ways
                 .map(|way| (boundary.distance(&(from + way)), from + way))
-                .filter(|way| way.0 > depth + LEAST_GAIN * step);
+                .filter(|way| way.0 > depth + LEAST_DEEPENING * step);
             match deeper.max_by(|a, b| a.0.total_cmp(&b.0)) {
                 Some((new, to)) if move_to(stuffed, &around[vertex], vertex, to) => depth = new,
                 _ => step /= 2.0,
@@ -150,18 +193,20 @@ impl Topology {
 }
 
 /// Moves a vertex unless that would leave one of its tetrahedra without good shape; whether it was moved.
-fn move_to(stuffed: &mut Stuffed, around: &[usize], vertex: usize, to: Vector3<f64>) -> bool {
+pub(super) fn move_to(stuffed: &mut Stuffed, around: &[usize], vertex: usize, to: Vector3<f64>) -> bool {
     let from = std::mem::replace(&mut stuffed.vertices[vertex], to);
-    let is_good = |&tetrahedron: &usize| {
-        let corners = stuffed.tetrahedra[tetrahedron].map(|v| stuffed.vertices[v as usize]);
-        let [least, most] = dihedral_angles(&corners).map(f64::to_degrees);
-        tetrahedron_volume(&corners) > 0.0 && least >= ANGLES[0] && most <= ANGLES[1]
-    };
-    let moved = around.iter().all(is_good);
+    let moved = around.iter().all(|&tetrahedron| is_good(stuffed, stuffed.tetrahedra[tetrahedron]));
     if !moved {
         stuffed.vertices[vertex] = from;
     }
     moved
+}
+
+/// Whether a tetrahedron has good shape.
+pub(super) fn is_good(stuffed: &Stuffed, tetrahedron: [u32; 4]) -> bool {
+    let corners = tetrahedron.map(|v| stuffed.vertices[v as usize]);
+    let [least, most] = dihedral_angles(&corners).map(f64::to_degrees);
+    tetrahedron_volume(&corners) > 0.0 && least >= ANGLES[0] && most <= ANGLES[1]
 }
 
 /// The sharp edge or corner near a vertex, if there is one.
@@ -202,7 +247,7 @@ fn place(
 
 /// The point nearest to the origin where planes, of unit normals and offsets, meet, and whether they meet nowhere else; none if
 /// it is farther from one of them than `off`.
-fn meeting(planes: &[(Vector3<f64>, f64)], off: f64) -> Option<(Vector3<f64>, bool)> {
+pub(super) fn meeting(planes: &[(Vector3<f64>, f64)], off: f64) -> Option<(Vector3<f64>, bool)> {
     let matrix: Matrix3<f64> = planes.iter().map(|(normal, _)| normal * normal.transpose()).sum();
     let right: Vector3<f64> = planes.iter().map(|(normal, offset)| normal * *offset).sum();
     let eigen = matrix.symmetric_eigen();

@@ -1,16 +1,20 @@
 //! Tetrahedra from any closed surface (isosurface stuffing).
 
+mod creases;
 mod features;
 mod lattice;
 mod measure;
+mod splits;
 mod stencils;
 mod surface;
 
 use nalgebra::Vector3;
 
-use self::features::{Topology, deepen, round, sharpen};
+use self::creases::{crossings, to_creases};
+use self::features::{Topology, cut_off, deepen, round, sharpen};
 use self::lattice::Lattice;
 use self::measure::{angles_of, distance, sampled};
+use self::splits::split;
 use self::surface::{Stuffed, stuff};
 use super::error::{LARGEST_HOLE_AREA, LARGEST_TETRAHEDRON_COUNT, LENGTH_RANGE, MeshError};
 use super::holes::{Holes, area, closed};
@@ -30,6 +34,8 @@ const VOLUME_OFF: f64 = 0.02;
 const FINER: f64 = 0.75;
 /// ... up to about as many tetrahedra as this.
 const MOST_TETRAHEDRA: f64 = 300_000.0;
+/// Rounds in which edges are split: in each, of every tetrahedron one at most.
+const ROUNDS: usize = 2;
 /// Walls are thick enough for a pressure field of this many sizes, and told where they are a tenth thinner.
 const SIZES_IN_WALL: f64 = 2.0;
 
@@ -72,8 +78,9 @@ struct Surface {
 
 impl SurfaceMesh {
     /// Fills a surface with tetrahedra, whatever its shape: a lattice cut at the surface (isosurface stuffing, Labelle and
-    /// Shewchuk 2007, uniform), its boundary vertices moved to sharp edges, and beside the surface where it is curved, so that the volume is kept; both where
-    /// that leaves good tetrahedra.
+    /// Shewchuk 2007, uniform), its boundary vertices moved to sharp edges, and beside the surface where it is curved, so that the volume is kept.
+    /// Vertices inside are moved to where the distance to the boundary has a crease, as below a sharp edge, and edges that cut off or cross one
+    /// are split; all this where it leaves good tetrahedra.
     ///
     /// What is inside is told by the winding number (Jacobson et al. 2013): pieces that overlap are united, parts apart from
     /// each other all filled, hollows left hollow, small holes closed. Every tetrahedron has a vertex inside, so that none is
@@ -147,10 +154,23 @@ impl Surface {
         if stuffed.tetrahedra.is_empty() {
             return Err(MeshError::ThinnerThanLattice { size, wall: sampled.thickness });
         }
-        let topology = Topology::of(&stuffed);
+        let mut topology = Topology::of(&stuffed);
         sharpen(&mut stuffed, &topology, &self.mesh, &self.tree, size);
         round(&mut stuffed, &topology, &self.mesh, &self.tree);
+        deepen(&mut stuffed, &topology, &self.tree, size);
+        to_creases(&mut stuffed, &topology, &self.mesh, &self.tree, size);
+        for _ in 0..ROUNDS {
+            let cut_off = cut_off(&stuffed, &topology, &self.mesh, &self.tree, size);
+            split(&mut stuffed, &topology, cut_off, size);
+            topology = Topology::of(&stuffed);
+        }
         let boundary = SurfaceDistance::new(&stuffed.vertices, &topology.faces);
+        to_creases(&mut stuffed, &topology, &self.mesh, &boundary, size);
+        for _ in 0..ROUNDS {
+            let crossings = crossings(&stuffed, &topology, &self.mesh, &boundary, size);
+            split(&mut stuffed, &topology, crossings, size);
+            topology = Topology::of(&stuffed);
+        }
         deepen(&mut stuffed, &topology, &boundary, size);
         let Stuffed { vertices, mut tetrahedra, .. } = stuffed;
         let vertices = drop_unused_vertices(&vertices, &mut tetrahedra);
