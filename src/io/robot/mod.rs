@@ -288,7 +288,7 @@ fn warn_of_inertia(bodies: &[BodyDescription], warnings: &mut Vec<String>) {
         let error = body.mass.as_ref()?.validate().err()?;
         let MassPropertiesError::Inertia([small, middle, large]) = error else { return None };
         let is_close = small >= -1e-12 * large && small + middle >= large * (1.0 - 1e-6);
-        (!is_close).then(|| (body.name.as_str(), error))
+        (!is_close).then_some((body.name.as_str(), error))
     });
     if let Some((link, error)) = found.next() {
         let others: Vec<&str> = found.map(|(link, _)| link).collect();

@@ -93,8 +93,8 @@ fn placed(
     parts.apart.iter_mut().flatten().for_each(scope);
     for joint in &mut parts.joints {
         [&mut joint.name, &mut joint.child].into_iter().for_each(scope);
-        joint.parent.as_mut().map(scope);
-        joint.mimic.as_mut().map(|mimic| scope(&mut mimic.joint));
+        joint.parent.iter_mut().for_each(scope);
+        joint.mimic.iter_mut().for_each(|mimic| scope(&mut mimic.joint));
         if joint.parent.is_none() {
             joint.x_pf = x_wm * joint.x_pf;
         }

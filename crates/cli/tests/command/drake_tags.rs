@@ -14,6 +14,9 @@ struct Reference {
     robots: Vec<Held>,
 }
 
+/// A body's name, mass, centre of mass and inertia.
+type Mass = (String, f64, [f64; 3], [[f64; 3]; 3]);
+
 /// A robot, by its text or by a public file, and what Drake holds of it.
 #[derive(Deserialize)]
 struct Held {
@@ -21,7 +24,7 @@ struct Held {
     text: Option<String>,
     file: Option<String>,
     collisions: Vec<Collision>,
-    masses: Vec<(String, f64, [f64; 3], [[f64; 3]; 3])>,
+    masses: Vec<Mass>,
 }
 
 #[derive(Debug, Deserialize)]
