@@ -142,7 +142,8 @@ fn what_is_dropped_comes_to_rest() {
     }
 }
 
-/// The force of a floor that the bracket is pressed into, aslant on one foot, which a lattice half as wide agrees with.
+/// The force of a floor that the bracket is pressed into, flat, aslant on one foot, and on an edge, which a lattice half as wide
+/// agrees with.
 #[test]
 fn a_press_hardly_depends_on_the_lattice() {
     let folder = Folder::new("mesh_press");
@@ -155,9 +156,13 @@ fn a_press_hardly_depends_on_the_lattice() {
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         report["pairs"][0]["force_on_a"][2].as_f64().expect("a number").abs()
     };
-    for pose in ["translation = [0, 0, -0.0005]", "translation = [0, 0, -0.001]\nrpy = [0.1, 0, 0]"] {
+    for pose in [
+        "translation = [0, 0, -0.0005]",
+        "translation = [0, 0, -0.001]\nrpy = [0.1, 0, 0]",
+        "translation = [0, 0, -0.002]\nrpy = [0.7, 0, 0]",
+    ] {
         let forces = [0.003, 0.0015].map(|size| force(size, pose));
         println!("{pose}: {forces:?} N");
-        assert!((forces[0] / forces[1] - 1.0).abs() < 0.03, "{pose}: {forces:?}");
+        assert!((forces[0] / forces[1] - 1.0).abs() < 0.002, "{pose}: {forces:?}");
     }
 }
