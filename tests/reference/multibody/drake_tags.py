@@ -166,7 +166,8 @@ def main():
         except RuntimeError as error:
             print(name, str(error).splitlines()[0])
     path = Path(__file__).with_suffix(".json")
-    path.write_text(json.dumps({"source": "Drake 1.58, drake_tags.py", "robots": out}, indent=0) + "\n")
+    lines = ",\n".join(map(json.dumps, out))
+    path.write_text(f'{{"source": "Drake 1.58, drake_tags.py", "robots": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":
