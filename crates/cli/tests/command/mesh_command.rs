@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use isobar::geometry::VolumeMesh;
+use isobar::geometry::{SurfaceMesh, VolumeMesh};
 use isobar::io::Scene;
 
 use crate::folder::Folder;
@@ -140,6 +140,31 @@ fn what_is_dropped_comes_to_rest() {
         let number = |key: &str, k: usize| state[key][k].as_f64().expect("a number");
         assert!(number("position", 2).abs() < 5e-4 && number("linear_velocity", 2).abs() < 1e-3, "{state}");
     }
+}
+
+#[test]
+fn a_mug_is_lifted_by_its_handle() {
+    let folder = Folder::new("mesh_grasp");
+    // From a surface as printers have it.
+    let example = Path::new(crate::ROOT).join("examples/mug");
+    let surface = SurfaceMesh::read(example.join("mug.obj")).expect("a surface");
+    let mut stl = String::from("solid mug\n");
+    for triangle in 0..surface.triangles.len() {
+        let corners =
+            surface.corners(triangle).map(|x| format!("vertex {} {} {}\n", x[0], x[1], x[2])).concat();
+        stl += &format!("facet normal 0 0 0\nouter loop\n{corners}endloop\nendfacet\n");
+    }
+    folder.file("mug.stl", stl + "endsolid mug\n");
+    let grasp = std::fs::read_to_string(example.join("grasp.toml")).expect("there");
+    let file = folder.file("grasp.toml", grasp.replace("mug.obj", "mug.stl"));
+    let output = isobar(&["simulate", text(&file), "--until", "1.2", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let bodies = report["bodies"].as_array().expect("bodies");
+    let mug = bodies.iter().find(|state| state["name"] == "mug").expect("the mug");
+    let number = |key: &str, k: usize| mug[key][k].as_f64().expect("a number");
+    // As high as the palm, and hardly turned about the handle.
+    assert!(number("position", 2) > 0.075 && number("angular_velocity", 1).abs() < 0.02, "{mug}");
 }
 
 /// The force of a floor that the bracket is pressed into, flat, aslant on one foot, and on an edge, which a lattice half as wide
