@@ -5,6 +5,7 @@ use super::comparison::{CheckSettings, Comparison, NARROW, Verdict};
 use super::contact_events::{Event, described};
 use super::samples::Sampled;
 use super::scene::{Quantities, SceneCheck};
+use super::sides::is_neither;
 use super::varied::{CheckedValue, Varied, settings_for};
 use super::ways::AGREEMENT;
 
@@ -221,6 +222,10 @@ impl SceneCheck<'_> {
                 if let Some(event) = event {
                     c.note = says_more(c, &format!("larger steps meet {}", place(event)));
                 }
+            }
+            // A kink that no event is known of, as of which of its feet a body rests on: told beside too.
+            (_, None) if c.verdict == Verdict::Wrong && is_neither(c) && sides_differ(c) => {
+                c.verdict = Verdict::Kink;
             }
             (_, None) => {}
         }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::comparison::Comparison;
 use super::limits::Limit;
 
 /// At a kink, the derivative that is claimed.
@@ -58,6 +59,13 @@ pub(super) fn sided(claimed: f64, [left, right]: [Limit; 2], tolerance: f64) -> 
     }
 }
 
+const NEITHER: &str = "claimed is neither";
+
+/// Whether the derivatives of both sides were looked at, and the claim is neither.
+pub(super) fn is_neither(c: &Comparison) -> bool {
+    c.note.ends_with(NEITHER)
+}
+
 /// What a reader is told of it.
 pub(super) fn described(sided: Sided, [left, right]: [f64; 2]) -> String {
     let what = match sided {
@@ -65,7 +73,7 @@ pub(super) fn described(sided: Sided, [left, right]: [f64; 2]) -> String {
         Sided::Is(Side::Right) => "claimed is the right one",
         Sided::Is(Side::Between) => "claimed lies between",
         Sided::Is(Side::Beside) => "claimed is that right beside",
-        Sided::Neither => "claimed is neither",
+        Sided::Neither => NEITHER,
         Sided::Untold => "not known well enough to tell which is claimed",
     };
     format!("left {left:.6e}, right {right:.6e}; {what}")

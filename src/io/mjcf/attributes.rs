@@ -88,6 +88,9 @@ const KNOWN: [(&str, &str); 19] = [
     ("key", "act ctrl mpos mquat name plastic qpos qvel time"),
 ];
 
+/// How many letters a name that is meant may differ by.
+const NEAR: usize = 2;
+
 /// The actuators that have the attributes of a motor too.
 const LIKE_MOTORS: [&str; 3] = ["position", "velocity", "general"];
 
@@ -109,9 +112,9 @@ fn add<'a>(element: &'a Element, found: &mut BTreeMap<(&'a str, &'a str), String
         found.entry((&element.name, name)).or_insert_with(|| {
             let file = element.file.as_deref().unwrap_or(Path::new("")).display();
             // Of two that are as near, the one with the same letters.
-            let near =
-                known.iter().min_by_key(|other| (distance(name, other), letters(name) != letters(other)));
-            let near = near.filter(|other| distance(name, other) <= 2);
+            let near = known.iter().filter(|other| other.len().abs_diff(name.len()) <= NEAR);
+            let near = near.min_by_key(|other| (distance(name, other), letters(name) != letters(other)));
+            let near = near.filter(|other| distance(name, other) <= NEAR);
             let near = near.map_or_else(String::new, |near| format!("; it may be meant to be `{near}`"));
             let (line, label) = (element.line, element.label());
             format!("{file}:{line}: {label}: the attribute `{name}` is not known and not read{near}")

@@ -12,6 +12,9 @@ use crate::spatial::{Quaternion, RigidTransform};
 /// What in a world moves models otherwise than their own elements say.
 const REFUSED: [&str; 3] = ["joint", "actor", "population"];
 
+/// Poses are relative to each other up to so many times.
+const DEEPEST: usize = 100;
+
 /// The models of a world. One alone is a robot as it is in a file without a world.
 ///
 /// # Errors
@@ -67,7 +70,9 @@ fn place(world: &Element, element: &Element, depth: usize) -> Result<RigidTransf
         ["model", "frame"].contains(&child.name.as_str()) && child.attribute("name") == Some(&frame)
     };
     let message = match world.children.iter().find(is_it) {
-        Some(_) if depth > world.children.len() => "which is given in itself, by way of other frames",
+        Some(_) if depth > DEEPEST => {
+            "which is given in itself, or by way of too many other frames: up to 100 are read"
+        }
         Some(other) => return Ok(place(world, other, depth + 1)? * own.x),
         None => "which is no model or frame of the world",
     };
