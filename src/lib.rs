@@ -87,6 +87,7 @@ pub mod scalar;
 pub mod shown;
 pub mod spatial;
 pub mod step;
+mod xml;
 
 /// The crate whose solvers and traits problems are for.
 pub use argmin;

@@ -4,8 +4,9 @@ use crate::input_file;
 use std::path::Path;
 
 use super::file_error::FileError;
-use super::robot::{Robot, RobotDescription, RobotOptions, RobotParts, invalid, xml};
+use super::robot::{Robot, RobotDescription, RobotOptions, RobotParts, invalid};
 use super::{mjcf, sdf, urdf};
+use crate::xml;
 
 /// How the one element of a file is read.
 type Read = fn(&xml::Element, &Path, &RobotOptions) -> Result<RobotParts, FileError>;

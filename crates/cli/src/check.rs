@@ -153,7 +153,7 @@ fn without_kind(path: &Path, error: FileError) -> FileError {
             line: None,
             field: "the name".to_owned(),
             message:
-                "a scene, a problem and a fit must end in .toml or .json, a robot in .urdf, .xml or .sdf, a mesh in .obj, .stl, .vtk or .msh"
+                "a scene, a problem and a fit must end in .toml or .json, a robot in .urdf, .xml or .sdf, a mesh in .obj, .ply, .stl, .vtk, .vtu or .msh"
                     .to_owned(),
         },
         error => error,

@@ -11,6 +11,7 @@ mod polygon;
 mod stl;
 mod text;
 mod vtk;
+mod vtu;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +44,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadMeshError> {
 
 impl SurfaceMesh {
     /// Reads a closed surface: Wavefront OBJ (`.obj`), STL (`.stl`) or PLY (`.ply`) in text or binary, or the
-    /// boundary of a volume mesh (`.vtk`, `.msh`); or MuJoCo's own surfaces (`.msh`). Coordinates are taken as metres.
+    /// boundary of a volume mesh (`.vtk`, `.vtu`, `.msh`); or MuJoCo's own surfaces (`.msh`). Coordinates are taken as metres.
     ///
     /// Polygons are split into triangles; vertices that no triangle uses are left out. Of a surface that
     /// is not closed as it is listed, vertices at equal places are merged, and triangles that come twice or have no area
@@ -73,7 +74,7 @@ impl SurfaceMesh {
     pub(crate) fn read_triangles(path: &Path) -> Result<SurfaceMesh, ReadMeshError> {
         let mut mesh = match (Self::read_mujoco(path)?, extension(path).as_str()) {
             (Some(mesh), _) => mesh,
-            (None, "vtk" | "msh") => VolumeMesh::read(path)?.boundary(),
+            (None, "vtk" | "vtu" | "msh") => VolumeMesh::read(path)?.boundary(),
             (None, _) => Self::read_listed(path)?,
         };
         let invalid = |source| ReadMeshError::Mesh { file: path.to_owned(), source };
@@ -99,7 +100,7 @@ impl SurfaceMesh {
                 return Err(wrong_extension(
                     path,
                     "surface",
-                    ".obj, .ply or .stl (or the boundary of a .vtk or .msh)",
+                    ".obj, .ply or .stl (or the boundary of a .vtk, .vtu or .msh)",
                 ));
             }
         };
@@ -120,7 +121,7 @@ pub(crate) fn read_points(path: &Path) -> Result<Vec<Vector3<f64>>, ReadMeshErro
         return Ok(used(mesh.vertices, mesh.triangles));
     }
     match extension(path).as_str() {
-        "vtk" | "msh" => {
+        "vtk" | "vtu" | "msh" => {
             let ListedTetrahedra { mesh, .. } = VolumeMesh::read_listed(path)?;
             Ok(used(mesh.vertices, mesh.tetrahedra))
         }
@@ -164,8 +165,8 @@ pub(crate) fn read_pieces(path: &Path) -> Result<Vec<SurfaceMesh>, ReadMeshError
 }
 
 impl VolumeMesh {
-    /// Reads a tetrahedral mesh: legacy VTK unstructured grid (`.vtk`) or Gmsh MSH 4.1 or 2 (`.msh`), in text or
-    /// binary. Coordinates are taken as metres.
+    /// Reads a tetrahedral mesh: VTK unstructured grid (legacy `.vtk`, XML `.vtu`) or Gmsh MSH 4.1 or 2 (`.msh`), in
+    /// text or binary. Coordinates are taken as metres.
     ///
     /// Inverted tetrahedra are turned round, as programs differ in the order of vertices; vertices at equal places are
     /// merged, and those that no tetrahedron uses are left out. The others keep their order.
@@ -198,8 +199,9 @@ impl VolumeMesh {
     fn read_listed(path: &Path) -> Result<ListedTetrahedra, ReadMeshError> {
         let parse = match extension(path).as_str() {
             "vtk" => vtk::parse,
+            "vtu" => vtu::parse,
             "msh" => msh::parse,
-            _ => return Err(wrong_extension(path, "volume", ".vtk or .msh")),
+            _ => return Err(wrong_extension(path, "volume", ".vtk, .vtu or .msh")),
         };
         let bytes = read_bytes(path)?;
         parse(&bytes).map_err(|fault| match mujoco::parse(&bytes) {

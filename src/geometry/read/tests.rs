@@ -168,7 +168,7 @@ fn stl_files_are_read_and_their_faults_named() {
 #[test]
 fn missing_files_and_other_extensions_are_refused() {
     refused(VolumeMesh::read("no-such-folder/a.vtk"), &["no-such-folder/a.vtk"]);
-    refused(VolumeMesh::read("a.stl"), &["a.stl", ".vtk or .msh"]);
+    refused(VolumeMesh::read("a.stl"), &["a.stl", ".vtk, .vtu or .msh"]);
     refused(SurfaceMesh::read("a.off"), &[".off", ".obj"]);
     refused(SurfaceMesh::read("a"), &["no extension", ".obj"]);
 }

@@ -36,6 +36,11 @@ impl<'a> Words<'a> {
         Self { bytes, at: 0, current: 1, line: 1, numbers }
     }
 
+    /// The same as a part of a file that begins at a line.
+    pub fn starting_at(self, line: usize) -> Self {
+        Self { current: line, line, ..self }
+    }
+
     fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

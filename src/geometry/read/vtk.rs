@@ -1,5 +1,7 @@
 //! Legacy VTK, unstructured grid, text or binary (the VTK file formats, versions 1 to 5.1).
 
+use nalgebra::Vector3;
+
 use super::fault::Fault;
 use super::listed_tetrahedra::ListedTetrahedra;
 use super::text::{Numbers, Words, wrong_type};
@@ -12,7 +14,7 @@ const TETRAHEDRON: u64 = 10;
 const FLAT: [u64; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 21, 22, 23, 28, 30];
 
 /// The vertices of each cell, and its line.
-type Cells = Vec<(Vec<u64>, usize)>;
+pub(super) type Cells = Vec<(Vec<u64>, usize)>;
 
 /// The bytes that a number of a type takes in a binary file.
 fn size_of(words: &mut Words) -> Result<usize, Fault> {
@@ -172,9 +174,21 @@ pub(super) fn parse(bytes: &[u8]) -> Result<ListedTetrahedra, Fault> {
         let found = format!("{} cell types for {} cells", types.len(), connectivity.len());
         return Err(Fault::new(words.line(), found, "each cell needs one type"));
     }
+    listed(vertices, connectivity, types)
+}
+
+/// The tetrahedra among cells that each have a type.
+///
+/// # Errors
+/// When a cell has a volume and is no tetrahedron, or a vertex is not there.
+pub(super) fn listed(
+    vertices: Vec<Vector3<f64>>,
+    cells: Cells,
+    types: Vec<(u64, usize)>,
+) -> Result<ListedTetrahedra, Fault> {
     let mut mesh = VolumeMesh { vertices, tetrahedra: Vec::new() };
     let mut lines = Vec::new();
-    for ((cell, line), (kind, line_of_kind)) in connectivity.into_iter().zip(types) {
+    for ((cell, line), (kind, line_of_kind)) in cells.into_iter().zip(types) {
         if FLAT.contains(&kind) {
             continue;
         }

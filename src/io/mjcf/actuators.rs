@@ -7,8 +7,8 @@ use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::JointActuator;
-use crate::io::robot::xml::Element;
 use crate::multibody::Drive;
+use crate::xml::Element;
 
 /// The actuators that are read. They share the defaults of what is not a gain.
 const READ: [&str; 4] = ["general", "motor", "position", "velocity"];

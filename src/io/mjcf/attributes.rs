@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::io::robot::xml::Element;
+use crate::xml::Element;
 
 /// The sections that are looked at; the others say nothing that is read.
 const SECTIONS: [&str; 10] = [

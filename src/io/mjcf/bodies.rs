@@ -12,9 +12,9 @@ use super::tree::{Part, Tree};
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::LinkShapes;
-use crate::io::robot::xml::Element;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::{Quaternion, RigidTransform};
+use crate::xml::Element;
 
 /// The link that has the geoms of the world.
 pub(super) const WORLD: &str = "world";

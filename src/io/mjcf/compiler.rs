@@ -3,7 +3,7 @@
 use super::layers::Layers;
 use super::wrong;
 use crate::io::file_error::FileError;
-use crate::io::robot::xml::Element;
+use crate::xml::Element;
 
 /// The settings of `compiler`.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::values::required;
-use crate::io::robot::xml::Element;
 use crate::io::robot::{MimicJoints, set_mimic};
 use crate::multibody::tree::Mimic;
+use crate::xml::Element;
 
 /// The most pairs of links that are looked at for the bits of their geoms.
 const MOST_PAIRS: usize = 1_000_000;

@@ -7,7 +7,7 @@ use super::compiler::Compiler;
 use super::layers::{Classes, Layers};
 use super::wrong;
 use crate::io::file_error::FileError;
-use crate::io::robot::xml::Element;
+use crate::xml::Element;
 
 /// The sections that are read, or say nothing of the motion.
 const SECTIONS: [&str; 14] = [

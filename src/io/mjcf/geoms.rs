@@ -8,9 +8,9 @@ use super::meshes;
 use super::pose::pose;
 use super::wrong;
 use crate::io::file_error::FileError;
-use crate::io::robot::xml::Element;
 use crate::io::robot::{Geometry, LinkShape, Proximity};
 use crate::spatial::{RigidTransform, rotation_to};
+use crate::xml::Element;
 
 /// The types of geoms.
 const TYPES: [&str; 9] =

@@ -9,7 +9,7 @@ use crate::input_file;
 use crate::io::file_error::FileError;
 use crate::io::robot::invalid;
 use crate::io::robot::values::required;
-use crate::io::robot::xml::{Element, parse};
+use crate::xml::{Element, parse};
 
 /// The deepest nesting of elements, those of included files counted.
 const DEEPEST: usize = 100;

@@ -13,8 +13,8 @@ use super::pose::pose;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::link_mass;
-use crate::io::robot::xml::Element;
 use crate::spatial::{MassProperties, RigidTransform};
+use crate::xml::Element;
 
 /// Density of a geom that says none, kg/m³: that of water.
 const DENSITY: f64 = 1000.0;

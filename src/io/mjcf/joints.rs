@@ -7,9 +7,9 @@ use super::layers::Layers;
 use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
-use crate::io::robot::xml::Element;
 use crate::multibody::tree::{JointDescription, JointKind, JointSpring};
 use crate::spatial::{RigidTransform, rotation_exponential};
+use crate::xml::Element;
 
 /// A joint of a body, but for its parent and child: its frames are in that of the body at `ref`. It is given as its
 /// element, the frame that it is in, and the class there.

@@ -5,8 +5,8 @@ use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::values::parse_number;
-use crate::io::robot::xml::Element;
 use crate::multibody::tree::{JointDescription, JointKind};
+use crate::xml::Element;
 
 /// What else a keyframe may say, which does not say where joints are.
 const REST: [&str; 5] = ["qvel", "act", "ctrl", "mpos", "mquat"];

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::values::parse_number;
-use crate::io::robot::xml::Element;
+use crate::xml::Element;
 
 /// The name of the class that all others are in.
 const MAIN: &str = "main";

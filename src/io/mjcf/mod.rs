@@ -23,8 +23,9 @@ mod tree;
 use std::path::Path;
 
 use super::file_error::FileError;
-use super::robot::{RobotBase, RobotOptions, RobotParts, invalid, xml};
+use super::robot::{RobotBase, RobotOptions, RobotParts, invalid};
 use crate::multibody::tree::{JointDescription, JointKind};
+use crate::xml;
 use file::File;
 use tree::Tree;
 

@@ -6,8 +6,8 @@ use super::compiler::Compiler;
 use super::layers::Layers;
 use super::wrong;
 use crate::io::file_error::FileError;
-use crate::io::robot::xml::Element;
 use crate::spatial::{Quaternion, RigidTransform, rotation_exponential, rotation_to};
+use crate::xml::Element;
 
 /// The ways to say how a frame is turned.
 const TURNS: [&str; 5] = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];

@@ -1,7 +1,7 @@
 //! What Drake's elements say, in URDF and SDF files alike: values are attributes there and text here.
 
 use super::values::{child, parse_number};
-use super::xml::Element;
+use crate::xml::Element;
 
 /// Whether a geometry gives way in contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

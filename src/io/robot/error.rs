@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::xml::Problem;
 use crate::io::file_error::FileError;
+use crate::xml::Problem;
 
 /// A mesh that is asked for is not there.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]

@@ -7,7 +7,6 @@ mod joints;
 mod srdf;
 pub(super) mod values;
 mod visual;
-pub(super) mod xml;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::error::invalid;
-use super::xml;
 use crate::input_file;
 use crate::io::file_error::FileError;
+use crate::xml;
 
 /// The pairs of links in the `disable_collisions` elements of an SRDF file, by their indices in `links`.
 ///

@@ -1,6 +1,6 @@
 //! Children and numbers of elements, or in a few words what is wrong with them.
 
-use super::xml::Element;
+use crate::xml::Element;
 
 /// The element in another that has a name; there may be one at most.
 pub(in crate::io) fn child<'a>(element: &'a Element, name: &'a str) -> Result<Option<&'a Element>, String> {

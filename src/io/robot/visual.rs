@@ -8,7 +8,7 @@ use crate::geometry::{LENGTH_RANGE, ReadMeshError, Shape, SurfaceMesh};
 use crate::spatial::RigidTransform;
 
 /// The formats of meshes that can be drawn.
-pub(crate) const DRAWN_FORMATS: &str = ".obj, .ply, .stl, .vtk and .msh";
+pub(crate) const DRAWN_FORMATS: &str = ".obj, .ply, .stl, .vtk, .vtu and .msh";
 
 /// Length of the edges around round primitives, in parts of their radius.
 const RESOLUTION: f64 = 0.25;

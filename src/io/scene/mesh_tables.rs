@@ -63,7 +63,7 @@ pub(in crate::io) fn surface_mesh(
     )
 }
 
-/// A mesh in a file: a surface (.obj, .ply, .stl) or a volume (.vtk, .msh). What there is to tell of it goes to `notes`.
+/// A mesh in a file: a surface (.obj, .ply, .stl) or a volume (.vtk, .vtu, .msh). What there is to tell of it goes to `notes`.
 pub(in crate::io) fn mesh_file(
     t: &MeshTable,
     rigid: bool,
@@ -217,11 +217,11 @@ fn check_ending(file: &Path, field: &FieldPath) -> Result<bool, Problem> {
     let ending = file.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
     match ending.as_str() {
         "obj" | "ply" | "stl" => Ok(false),
-        "vtk" | "msh" => Ok(true),
+        "vtk" | "vtu" | "msh" => Ok(true),
         _ => Err(Problem::new(
             field.clone(),
             format_args!(
-                "found `{}`; a mesh file ends in .obj, .ply or .stl (surface) or .vtk or .msh (volume)",
+                "found `{}`; a mesh file ends in .obj, .ply or .stl (surface) or .vtk, .vtu or .msh (volume)",
                 file.display()
             ),
         )),

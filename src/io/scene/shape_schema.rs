@@ -297,7 +297,7 @@ pub(in crate::io) struct HalfSpaceTable {
     pub thickness: Option<f64>,
 }
 
-/// A mesh in a file: a closed surface (`.obj`, `.stl`, `.ply`) or a volume (legacy `.vtk`, Gmsh 4.1 or 2 `.msh`), in text
+/// A mesh in a file: a closed surface (`.obj`, `.stl`, `.ply`) or a volume (`.vtk`, `.vtu`, Gmsh 4.1 or 2 `.msh`), in text
 /// or binary. A compliant surface is filled with tetrahedra: from one inner point where that sees all of it, else by a
 /// lattice, as `tetrahedra` says; a rigid volume is its boundary.
 #[derive(Debug, Deserialize)]

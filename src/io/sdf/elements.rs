@@ -4,10 +4,10 @@ use super::pose::{Pose, pose};
 use super::shapes::{Shapes, shapes};
 use super::text::{at, number, number_or, numbers, text, truth_or};
 use crate::io::robot::values::{child, parse_number, required, required_child};
-use crate::io::robot::xml::{Element, Problem};
 use crate::io::robot::{filtered_pairs, reflected_inertia};
 use crate::multibody::tree::{JointSpring, Mimic};
 use crate::spatial::RigidTransform;
+use crate::xml::{Element, Problem};
 
 #[derive(Debug)]
 pub(super) struct Model {

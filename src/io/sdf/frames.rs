@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use super::elements::Model;
 use super::pose::Pose;
-use crate::io::robot::xml::Problem;
 use crate::spatial::RigidTransform;
+use crate::xml::Problem;
 
 /// The name of the model's own frame.
 pub(super) const MODEL: &str = "__model__";

@@ -17,13 +17,13 @@ use nalgebra::Vector3;
 
 use super::file_error::FileError;
 use super::robot::{
-    LinkShape, LinkShapes, RobotOptions, RobotParts, invalid, link_mass, set_friction, set_mimic, xml,
+    LinkShape, LinkShapes, RobotOptions, RobotParts, invalid, link_mass, set_friction, set_mimic,
 };
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::spatial::RigidTransform;
+use crate::xml::{self, Problem};
 use elements::{Axis, DEFORMABLE, Inertial, Joint, JointType, Link, Model};
 use frames::Frames;
-use xml::Problem;
 
 /// The format's name.
 pub(super) const FORMAT: &str = "SDF";

@@ -2,8 +2,8 @@
 
 use super::text::{at, numbers};
 use crate::io::robot::values::child;
-use crate::io::robot::xml::{Element, Problem};
 use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
+use crate::xml::{Element, Problem};
 
 /// A pose as it is written.
 #[derive(Clone, Debug)]

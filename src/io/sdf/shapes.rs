@@ -5,9 +5,9 @@ use super::text::{at, number, numbers, text};
 use nalgebra::Vector3;
 
 use crate::io::robot::values::{child, required_child};
-use crate::io::robot::xml::{Element, Problem};
 use crate::io::robot::{Geometry, Proximity, proximity};
 use crate::spatial::{RigidTransform, rotation_to};
+use crate::xml::{Element, Problem};
 
 /// What a link collides with and what is drawn of it.
 #[derive(Debug)]

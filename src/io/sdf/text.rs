@@ -1,7 +1,7 @@
 //! Values that are the text of elements, and what is wrong with them, with their lines.
 
 use crate::io::robot::values::{child, parse_number, parse_numbers};
-use crate::io::robot::xml::{Element, Problem};
+use crate::xml::{Element, Problem};
 
 /// Adds the line of an element to what is wrong with it.
 pub(super) fn at(element: &Element) -> impl Fn(String) -> Problem {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::elements::Model;
-use crate::io::robot::xml::Problem;
 use crate::multibody::tree::JointDescription;
+use crate::xml::Problem;
 
 /// Checks that every link but one at most, unless the model is static, is the child of one joint, and that no joints go
 /// round in a circle;

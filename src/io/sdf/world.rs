@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::elements::model;
 use super::pose::pose;
-use crate::io::robot::xml::{Element, Problem};
 use crate::io::robot::{RobotOptions, RobotParts};
 use crate::multibody::tree::{JointDescription, JointKind};
 use crate::spatial::{Quaternion, RigidTransform};
+use crate::xml::{Element, Problem};
 
 /// What in a world moves models otherwise than their own elements say.
 const REFUSED: [&str; 3] = ["joint", "actor", "population"];

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use nalgebra::Vector3;
 
 use crate::io::robot::values::{child, number, required, required_child, required_number, required_numbers};
-use crate::io::robot::xml::{Element, Problem};
 use crate::io::robot::{Geometry, LinkShape, LinkShapes, filtered_pairs, proximity, reflected_inertia};
 use crate::multibody::tree::Mimic;
 use crate::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
+use crate::xml::{Element, Problem};
 
 #[derive(Debug)]
 pub(super) struct Robot {
@@ -302,7 +302,7 @@ fn origin(element: &Element, version: Version) -> Result<Origin, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::robot::xml::parse;
+    use crate::xml::parse;
 
     fn read(text: &str) -> Result<Robot, Problem> {
         robot(&parse(text).expect("XML"))

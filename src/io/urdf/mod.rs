@@ -8,9 +8,10 @@ use std::path::Path;
 use nalgebra::Vector3;
 
 use super::file_error::FileError;
-use super::robot::{RobotOptions, RobotParts, element, invalid, link_mass, set_friction, set_mimic, xml};
+use super::robot::{RobotOptions, RobotParts, element, invalid, link_mass, set_friction, set_mimic};
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind, JointLimits};
 use crate::spatial::{RigidTransform, rotation_to};
+use crate::xml;
 use elements::JointType;
 
 /// The format's name.

@@ -9,7 +9,7 @@ use isobar::io::FileError;
 
 /// Endings that only files have which isobar reads.
 const ROBOTS: [&str; 2] = ["urdf", "sdf"];
-pub(super) const MESHES: [&str; 4] = ["obj", "stl", "vtk", "msh"];
+pub(super) const MESHES: [&str; 6] = ["obj", "ply", "stl", "vtk", "vtu", "msh"];
 /// What a part of a robot has that other files include.
 const PART: &str = "<mujocoinclude";
 /// Endings that others have too, with what is in a file that is meant for isobar: one word of each list.

@@ -31,8 +31,8 @@ use rayon::prelude::*;
 use crate::checked_scenes;
 use crate::folder::Folder;
 use crate::fuzz_files::{
-    MJCF, MSH, OBJ, PLY, SDF, STL_TEXT, VTK, VTK_5, WORLD, binary_stl, binary_tetrahedra, mujoco_surface,
-    trajectory,
+    MJCF, MSH, OBJ, PLY, SDF, STL_TEXT, VTK, VTK_5, VTU, VTU_ZLIB, WORLD, binary_stl, binary_tetrahedra,
+    mujoco_surface, trajectory,
 };
 use crate::mutation::{Random, mutate_file, pick};
 use crate::scenes::TOML;
@@ -204,6 +204,8 @@ fn originals() -> Vec<Original> {
     made("b.stl", binary_stl(), surface, 60);
     made("a.vtk", VTK.into(), volume, 60);
     made("b.vtk", VTK_5.into(), volume, 60);
+    made("a.vtu", VTU.into(), volume, 60);
+    made("b.vtu", VTU_ZLIB.into(), volume, 60);
     made("a.msh", MSH.into(), volume, 60);
     let [vtk, msh] = binary_tetrahedra();
     made("c.vtk", vtk, volume, 60);

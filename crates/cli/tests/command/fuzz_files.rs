@@ -17,6 +17,21 @@ pub(crate) const STL_TEXT: &str = "solid t\nfacet normal 0 0 -1\nouter loop\nver
                         endfacet\nfacet normal -1 0 0\nouter loop\nvertex 0 1 0\nvertex 0 0 0\nvertex 0 0 1\nendloop\n\
                         endfacet\nendsolid t\n";
 
+/// The same two as VTK's XML, in text and in base 64 by zlib.
+pub(crate) const VTU: &str = "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\"><UnstructuredGrid>\n<Piece \
+                              NumberOfPoints=\"5\" NumberOfCells=\"2\"><Points><DataArray type=\"Float64\">\n0 0 0 1 0 0 0 1 0 \
+                              0 0 1 1 1 1</DataArray></Points><Cells>\n<DataArray type=\"Int64\" Name=\"connectivity\">0 1 2 3 \
+                              1 2 3 4</DataArray>\n<DataArray type=\"Int32\" Name=\"offsets\" format=\"ascii\">4 8</DataArray>\n\
+                              <DataArray type=\"UInt8\" Name=\"types\">10 10</DataArray></Cells></Piece></UnstructuredGrid>\
+                              </VTKFile>\n";
+pub(crate) const VTU_ZLIB: &str = "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkZLibDataCompressor\"><UnstructuredGrid>\n\
+                              <Piece NumberOfPoints=\"5\" NumberOfCells=\"2\"><Points><DataArray type=\"Float64\" \
+                              format=\"binary\">AQAAAHgAAAAAAAAAFAAAAA==eJxjYMAHPtjjlSZaHpMGAPByBxs=</DataArray></Points><Cells>\n<DataArray type=\"Int64\" \
+                              Name=\"connectivity\">0 1 2 3 1 2 3 4</DataArray>\n<DataArray type=\"Int32\" Name=\"offsets\" \
+                              format=\"appended\" offset=\"0\"/>\n<DataArray type=\"UInt8\" Name=\"types\">10 10</DataArray>\
+                              </Cells></Piece></UnstructuredGrid><AppendedData encoding=\"base64\">\n_AQAAAAgAAAAAAAAADgAAAA==eJxjYWBg4ABiAABIAA0=\
+                              </AppendedData></VTKFile>\n";
+
 /// The tetrahedron as a binary STL file.
 pub(crate) fn binary_stl() -> Vec<u8> {
     let corners: [[f32; 3]; 4] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

@@ -12,11 +12,11 @@ use quick_xml::events::{BytesStart, Event};
 const DEEPEST: usize = 100;
 
 /// What is wrong with a file: the line, from 1, where it is known, and a message.
-pub(in crate::io) type Problem = (Option<usize>, String);
+pub(crate) type Problem = (Option<usize>, String);
 
 /// An element. Names are as they are written, with the prefix of their namespace if they have one.
 #[derive(Debug, Default)]
-pub(in crate::io) struct Element {
+pub(crate) struct Element {
     pub name: String,
     /// Names and values.
     attributes: Vec<(String, String)>,
@@ -113,7 +113,7 @@ fn text_of(event: &Event) -> String {
 }
 
 /// The one element that a text consists of, with all in it.
-pub(in crate::io) fn parse(text: &str) -> Result<Element, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Element, Problem> {
     let mut reader = Reader::from_str(text);
     let mut lines = Lines { text, position: 0, line: 1 };
     let mut open: Vec<Element> = Vec::new();
