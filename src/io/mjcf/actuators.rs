@@ -2,7 +2,7 @@
 
 use super::file::File;
 use super::layers::Layers;
-use super::tendons::{Length, Tendons};
+use super::tendons::{Length, Tendons, leaders, length};
 use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
@@ -23,6 +23,7 @@ pub(super) fn actuators(
     tendons: &Tendons,
 ) -> Result<Vec<JointActuator>, FileError> {
     let mut made: Vec<JointActuator> = Vec::new();
+    let leaders = leaders(&tree.joints);
     for element in file.root.all("actuator").flat_map(|section| &section.children) {
         if element.name == "muscle" {
             return Err(wrong(
@@ -39,16 +40,15 @@ pub(super) fn actuators(
                     return Err(wrong(element, message));
                 };
                 (
-                    if tree.joints[of].kind.is_single() {
-                        tree.length(&[(of, 1.0)])
-                    } else {
-                        Length::default()
+                    match tree.joints[of].kind.is_single() {
+                        true => length(&tree.joints, &leaders, &[(of, 1.0)]),
+                        false => Length::default(),
                     },
                     joint,
                 )
             }
             (None, Some((_, tendon))) if is_read => match tendons.get(tendon) {
-                Some(joints) => (tree.length(joints), tendon),
+                Some(joints) => (length(&tree.joints, &leaders, joints), tendon),
                 None => {
                     return Err(wrong(
                         element,

@@ -8,6 +8,7 @@ use super::tree::Tree;
 use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::values::required;
+use crate::multibody::tree::JointDescription;
 
 /// What a tendon may have that acts on joints without an actuator.
 const ACTS: [&str; 4] = ["stiffness", "damping", "frictionloss", "armature"];
@@ -62,24 +63,31 @@ pub(super) fn tendons(file: &File, tree: &mut Tree) -> Result<Tendons, FileError
     Ok(made)
 }
 
-impl Tree {
-    /// The sum of positions of joints with one coordinate, by those joints that follow no others.
-    pub fn length(&self, joints: &[(usize, f64)]) -> Length {
-        let mut length = Length::default();
-        for &(mut index, mut factor) in joints {
-            // Joints that follow each other in a circle are refused later.
-            for _ in 0..self.joints.len() {
-                let Some(mimic) = &self.joints[index].mimic else { break };
-                let leader = self.joints.iter().position(|joint| joint.name == mimic.joint);
-                length.constant += factor * mimic.offset;
-                (index, factor) = (leader.unwrap_or(index), factor * mimic.multiplier);
-            }
-            match length.joints.iter_mut().find(|(other, _)| *other == index) {
-                Some((_, sum)) => *sum += factor,
-                None => length.joints.push((index, factor)),
-            }
+/// Of each joint the one that it follows; itself where it follows none.
+pub(super) fn leaders(joints: &[JointDescription]) -> Vec<usize> {
+    let places: HashMap<&str, usize> =
+        joints.iter().enumerate().rev().map(|(index, joint)| (joint.name.as_str(), index)).collect();
+    let leader = |(index, joint): (usize, &JointDescription)| {
+        joint.mimic.as_ref().and_then(|mimic| places.get(mimic.joint.as_str()).copied()).unwrap_or(index)
+    };
+    joints.iter().enumerate().map(leader).collect()
+}
+
+/// The sum of positions of joints with one coordinate, by those joints that follow no others.
+pub(super) fn length(all: &[JointDescription], leaders: &[usize], joints: &[(usize, f64)]) -> Length {
+    let mut length = Length::default();
+    for &(mut index, mut factor) in joints {
+        // Joints that follow each other in a circle are refused later.
+        for _ in 0..all.len() {
+            let Some(mimic) = &all[index].mimic else { break };
+            length.constant += factor * mimic.offset;
+            (index, factor) = (leaders[index], factor * mimic.multiplier);
         }
-        length.joints.retain(|(_, factor)| *factor != 0.0);
-        length
+        match length.joints.iter_mut().find(|(other, _)| *other == index) {
+            Some((_, sum)) => *sum += factor,
+            None => length.joints.push((index, factor)),
+        }
     }
+    length.joints.retain(|(_, factor)| *factor != 0.0);
+    length
 }

@@ -61,6 +61,32 @@ fn motors_of_tendons_drive_their_joints_by_their_factors() {
     assert!(told(&text).contains("the limit of the force of a tendon whose joints have different factors"));
 }
 
+/// Each joint follows the next, and the motors of all of them drive the last: in a time that does not grow with the cube
+/// of their number.
+#[test]
+fn motors_drive_the_end_of_a_long_chain_of_followers() {
+    let count = 2000;
+    let joined = |part: &dyn Fn(usize) -> String, last: usize| (0..last).map(part).collect::<String>();
+    let inertia = "<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/>";
+    let bodies = joined(&|k| format!("<body><joint name=\"j{k}\"/>{inertia}</body>\n"), count);
+    let follow = |k| format!("<joint joint1=\"j{k}\" joint2=\"j{}\" polycoef=\"0 -1\"/>\n", k + 1);
+    let motors = joined(&|k| format!("<motor joint=\"j{k}\" gear=\"3\"/>\n"), count);
+    let text = format!(
+        "<mujoco><worldbody><body>{inertia}{bodies}</body></worldbody><equality>{}</equality>\
+         <actuator>{motors}</actuator></mujoco>",
+        joined(&follow, count - 1)
+    );
+    let folder = Folder::new("mjcf-chain");
+    folder.file("chain.xml", &text);
+    let scene = Scene::load(folder.file("scene.toml", "[[robots]]\nurdf = \"chain.xml\"")).expect("a scene");
+    assert_eq!(scene.model.actuators().len(), count);
+    for (k, actuator) in scene.model.actuators().iter().enumerate() {
+        let ratio = if (count - 1 - k) % 2 == 0 { 3.0 } else { -3.0 };
+        let ratios: Vec<f64> = actuator.coordinates().iter().map(|at| at.ratio).collect();
+        assert_eq!(ratios, [ratio]);
+    }
+}
+
 #[test]
 fn servos_of_lengths_in_proportion_to_one_position_are_read() {
     let servo = "<position tendon=\"fingers\" kp=\"8\" kv=\"2\" gear=\"0.5\"/>";
