@@ -4,16 +4,21 @@
 //! with their own meshes and fields. What comes of it (penetration, patch, stiffness, how long an impact lasts) is held
 //! against time step, meshes and materials.
 
+mod elastic;
+mod elastic_material;
 mod pressing;
 mod remarks;
 
 use serde::Serialize;
 
+pub use elastic::{AdvisedModulus, ElasticAdvice, ElasticMaterial, ElasticSolution};
+pub use elastic_material::Elastic;
 pub use pressing::{Pressed, Pressing};
 
 use crate::multibody::{BodyFrame, GeometryPair, Model, PairWorkspace, State};
 use crate::rollout::SimulationSettings;
 use crate::spatial::SpatialVelocity;
+use elastic::elastic_advice;
 use pressing::{mass, press};
 use remarks::{Subject, remarks};
 
@@ -44,6 +49,9 @@ pub struct PairAdvice {
     pub pressed: Option<Pressed>,
     /// How long an impact lasts, s: half a period of the lighter of them on the contact's stiffness.
     pub contact_time: Option<f64>,
+    /// The bodies as elastic ones, where one of them is to be that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elastic: Option<ElasticAdvice>,
     /// What should be changed: each a sentence with its number, and what to write instead.
     pub remarks: Vec<String>,
 }
@@ -113,10 +121,12 @@ impl<'m> MotionAdvice<'m> {
         }
     }
 
-    /// What to expect of the bodies that touched. `load` is another force than theirs, N.
-    pub fn advice(&self, settings: &SimulationSettings, load: Option<f64>) -> Advice {
+    /// What to expect of the bodies that touched. They are pressed together from where they are: of `how` the load, another
+    /// one than theirs, and the elastic materials count.
+    pub fn advice(&self, settings: &SimulationSettings, how: &Pressing) -> Advice {
         let of_pair = |hardest: &Hardest| {
-            let how = Pressing { load: load.or(Some(hardest.force)), ..Default::default() };
+            let (load, elastic) = (how.load.or(Some(hardest.force)), how.elastic.clone());
+            let how = Pressing { load, elastic, ..Default::default() };
             pair_advice(self.model, &hardest.frames, &hardest.pairs, settings, &how)
         };
         Advice { pairs: self.hardest.iter().filter(|hardest| hardest.force > 0.0).map(of_pair).collect() }
@@ -143,9 +153,11 @@ fn pair_advice(
     // None where the force falls with the penetration, or nothing has a mass.
     let contact_time = pressed.as_ref().ok().map(time).filter(|time| time.is_finite());
     let subject = Subject { model, frames, pairs, settings, load, how, effective_mass };
-    let remarks = remarks(&subject, &pressed);
+    let mut remarks = remarks(&subject, &pressed);
+    let elastic =
+        elastic_advice(&subject).and_then(|advice| advice.map_err(|remark| remarks.push(remark)).ok());
     let [a, b] = bodies.map(|body| model.bodies()[body].name.clone());
-    PairAdvice { a, b, load, pressed: pressed.ok(), contact_time, remarks }
+    PairAdvice { a, b, load, pressed: pressed.ok(), contact_time, elastic, remarks }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Two bodies pressed together with a force.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 use serde::Serialize;
 
+use super::elastic::ElasticMaterial;
 use crate::contact::{ContactGeometry, Workspace, for_each_contact_polygon};
 use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, with_pair};
 
 /// How the bodies of a scene are pressed together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pressing {
     /// The force, N; without it the weight of the lighter of two bodies (of a link: its own, without what it
     /// carries), or 1 N where neither has a mass.
@@ -18,6 +19,8 @@ pub struct Pressing {
     /// A point in W: the lighter body is first moved sideways, so that its centre goes through it on its way. Without it
     /// bodies start where they are.
     pub place: Option<Vector3<f64>>,
+    /// Materials of the scene that stand for elastic ones, whose moduli are looked for. The bodies of others are rigid then.
+    pub elastic: Vec<ElasticMaterial>,
 }
 
 /// Parts of the smaller body's size by which bodies approach each other while none is met.
@@ -170,23 +173,101 @@ impl<'m> Press<'m> {
         Ok(ends[1])
     }
 
+    /// Smallest size of a bounded body of the two, m.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// The contact surface at a penetration.
+    pub fn patch(&mut self, penetration: f64) -> Patch {
+        self.force_at(penetration);
+        let mut sums = PatchSums { along: self.direction, ..Default::default() };
+        let mut workspace = Workspace::default();
+        for pair in self.pairs {
+            with_pair(self.model, &self.frames, pair, |query| {
+                for_each_contact_polygon(query, self.model.contact(), &mut workspace, |p| {
+                    sums.add(p.vertices);
+                });
+            });
+        }
+        sums.patch()
+    }
+
+    /// The way of A towards B, a unit vector.
+    pub fn direction(&self) -> Vector3<f64> {
+        self.direction
+    }
+
     /// The bodies pressed together with a load.
     fn pressed(&mut self, load: f64) -> Result<Pressed, NotPressed> {
         let penetration = self.penetration(load)?;
         let step = 1e-3 * penetration;
         let stiffness =
             (self.force_at(penetration + step) - self.force_at(penetration - step)) / (2.0 * step);
-        self.force_at(penetration);
+        let elements = self.patch(penetration).elements;
         let contact = self.model.body_pair_contact(&self.frames, self.pairs, &mut self.workspace);
-        let mut elements = 0;
-        let mut workspace = Workspace::default();
-        for pair in self.pairs {
-            with_pair(self.model, &self.frames, pair, |query| {
-                for_each_contact_polygon(query, self.model.contact(), &mut workspace, |_| elements += 1);
-            });
-        }
         let (area, max_pressure) = (contact.area, contact.max_pressure);
         Ok(Pressed { penetration, area, elements, max_pressure, stiffness })
+    }
+}
+
+/// A contact surface seen along the way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patch {
+    /// Its area across the way, m²: the side walls of a stamp have none.
+    pub area: f64,
+    /// The sides of the rectangle with the same second moments of area, m, and their directions in W.
+    pub length: f64,
+    pub width: f64,
+    pub axes: [Vector3<f64>; 2],
+    /// Number of its polygons.
+    pub elements: usize,
+}
+
+impl Patch {
+    /// Whether it is so many polygons wide.
+    pub fn shows(&self, across: f64) -> bool {
+        self.elements > 0 && self.width >= across * (self.area / self.elements as f64).sqrt()
+    }
+}
+
+/// Sums over the triangles of a contact surface.
+#[derive(Default)]
+struct PatchSums {
+    along: Vector3<f64>,
+    elements: usize,
+    area: f64,
+    first: Vector3<f64>,
+    second: Matrix3<f64>,
+}
+
+impl PatchSums {
+    fn add(&mut self, vertices: &[Vector3<f64>]) {
+        self.elements += 1;
+        for k in 2..vertices.len() {
+            let [a, b, c] = [vertices[0], vertices[k - 1], vertices[k]];
+            let area = 0.5 * (b - a).cross(&(c - a)).dot(&self.along).abs();
+            let sum = a + b + c;
+            let squares = [a, b, c, sum].iter().map(|x| x * x.transpose()).sum::<Matrix3<f64>>();
+            self.area += area;
+            self.first += sum * (area / 3.0);
+            self.second += squares * (area / 12.0);
+        }
+    }
+
+    fn patch(&self) -> Patch {
+        let area = self.area.max(f64::MIN_POSITIVE);
+        let mean = self.first / area;
+        let across = Matrix3::identity() - self.along * self.along.transpose();
+        let moments = across * (self.second / area - mean * mean.transpose()) * across;
+        let eigen = SymmetricEigen::new(moments);
+        // The way itself has none.
+        let mut order = [0, 1, 2];
+        order.sort_by(|&i, &j| eigen.eigenvalues[j].total_cmp(&eigen.eigenvalues[i]));
+        let side = |k: usize| (12.0 * eigen.eigenvalues[order[k]].max(0.0)).sqrt();
+        let axis = |k: usize| eigen.eigenvectors.column(order[k]).into_owned();
+        let axes = [axis(0), axis(1)];
+        Patch { area: self.area, length: side(0), width: side(1), axes, elements: self.elements }
     }
 }
 
@@ -227,12 +308,34 @@ fn center(model: &Model, frames: &[BodyFrame], pair: &GeometryPair, of_b: bool) 
     let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
     let (body, index) = if of_b { (bodies.b, geometry_b) } else { (bodies.a, geometry_a) };
     let geometry = &model.bodies()[body].geometries[index];
-    let center = match geometry.collider.geometry.as_ref() {
-        ContactGeometry::Compliant(field) => middle(&field.mesh().vertices),
-        ContactGeometry::Rigid(surface) => middle(&surface.mesh().vertices),
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
-    };
-    Some(frames[body].pose * geometry.x_bg * center)
+    Some(frames[body].pose * geometry.x_bg * middle(vertices(&geometry.collider.geometry)?))
+}
+
+/// The vertices of a geometry in its own frame; none of a half-space.
+fn vertices(geometry: &ContactGeometry) -> Option<&[Vector3<f64>]> {
+    match geometry {
+        ContactGeometry::Compliant(field) => Some(&field.mesh().vertices),
+        ContactGeometry::Rigid(surface) => Some(&surface.mesh().vertices),
+        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
+    }
+}
+
+/// How long the geometry of A, or of B, is along a direction in W, m; ∞ of a half-space.
+pub(super) fn span(
+    model: &Model,
+    frames: &[BodyFrame],
+    pair: &GeometryPair,
+    of_b: bool,
+    along: &Vector3<f64>,
+) -> f64 {
+    let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
+    let (body, index) = if of_b { (bodies.b, geometry_b) } else { (bodies.a, geometry_a) };
+    let geometry = &model.bodies()[body].geometries[index];
+    let along = (frames[body].pose.rotation * geometry.x_bg.rotation).transpose() * along;
+    let Some(vertices) = vertices(&geometry.collider.geometry) else { return f64::INFINITY };
+    let ways = vertices.iter().map(|vertex| vertex.dot(&along));
+    let [least, most] = ways.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], x| [x.min(a), x.max(b)]);
+    most - least
 }
 
 /// The mass of a body; a fixed one is infinitely heavy.

@@ -63,7 +63,7 @@ fn length(x: f64) -> String {
 }
 
 /// The geometries of the first pair of two bodies.
-fn geometries<'m>(subject: &Subject<'m>) -> [&'m BodyGeometry; 2] {
+pub(super) fn geometries<'m>(subject: &Subject<'m>) -> [&'m BodyGeometry; 2] {
     let GeometryPair { bodies, geometry_a, geometry_b } = subject.pairs[0];
     let of = |body: usize, index: usize| &subject.model.bodies()[body].geometries[index];
     [of(bodies.a, geometry_a), of(bodies.b, geometry_b)]

@@ -240,8 +240,12 @@ fn a_body_is_pressed_along_a_direction_and_at_a_place() {
     ]);
     let settings = scene.simulation_settings().unwrap();
     let pressed = |direction: [f64; 3], place: Option<[f64; 3]>| {
-        let how =
-            Pressing { load: Some(1.0), direction: Some(direction.into()), place: place.map(Into::into) };
+        let how = Pressing {
+            load: Some(1.0),
+            direction: Some(direction.into()),
+            place: place.map(Into::into),
+            ..Default::default()
+        };
         advise(&scene.model, &scene.state, &settings, &how).pairs.remove(0).pressed
     };
     // On the middle of a face in any direction: the same, but for the mesh of the ball.
@@ -269,10 +273,128 @@ fn a_motion_says_how_hard_bodies_are_pressed() {
             lowest = lowest.min(step.state.bodies[0].position.z);
         })
         .unwrap();
-    let advice = motion.advice(&settings, None).pairs.remove(0);
+    let advice = motion.advice(&settings, &Pressing::default()).pairs.remove(0);
     // It lands harder than it weighs, and the force that is told is that of the deepest penetration.
     assert!(advice.load > 2.0 * 0.981);
     assert_relative_eq!(advice.pressed.unwrap().penetration, 0.05 - lowest, max_relative = 1e-3);
     // On a motion without contact there is nothing to say.
-    assert!(MotionAdvice::new(&scene.model).advice(&settings, None).pairs.is_empty());
+    assert!(MotionAdvice::new(&scene.model).advice(&settings, &Pressing::default()).pairs.is_empty());
+}
+
+/// The same pair with its material as an elastic one.
+fn elastic(scene: &Scene, material: &str, load: f64) -> ElasticAdvice {
+    let names = scene.model.materials().iter().map(|named| named.name.clone());
+    let of = |name| ElasticMaterial { name, elastic: material.parse().unwrap(), thickness: None };
+    let how = Pressing { load: Some(load), elastic: names.map(of).collect(), ..Default::default() };
+    let settings = scene.simulation_settings().unwrap();
+    advise(&scene.model, &scene.state, &settings, &how).pairs.remove(0).elastic.expect("a depth")
+}
+
+const FINE: (&str, &str) = ("resolution = 0.01", "resolution = 0.006");
+const BALL: &str = "shape = { sphere = { radius = 0.05, resolution = 0.01 } }";
+const TABLE: &str = "shape = { half_space = {} }\nrigid = true";
+
+#[test]
+fn a_ball_is_that_of_hertz_at_the_depth_of_its_load() {
+    let advice = elastic(&scene(&[FINE]), "1e6, 0.3", 100.0);
+    assert_eq!(advice.solution, ElasticSolution::Hertz);
+    let modulus = 1e6 / (1.0 - 0.09);
+    let depth = (0.75 * 100.0 / (modulus * 0.05_f64.sqrt())).powf(2.0 / 3.0);
+    assert_relative_eq!(advice.penetration, depth, max_relative = 0.03);
+    // Of the field of a ball F = π E δ², but for its curvature.
+    let [advised] = &advice.moduli[..] else { panic!("{advice:?}") };
+    let pi = std::f64::consts::PI;
+    assert_relative_eq!(advised.hydroelastic_modulus, 100.0 / (pi * depth * depth), max_relative = 0.1);
+    assert_relative_eq!(advice.error_at_half, 0.5_f64.sqrt() - 1.0, epsilon = 0.04);
+    assert_relative_eq!(advice.error_at_twice, 2.0_f64.sqrt() - 1.0, epsilon = 0.1);
+    // With this modulus it comes to the same depth.
+    let written = format!("{}", advised.hydroelastic_modulus);
+    let pressed = {
+        let scene = scene(&[FINE, ("1e5", &written)]);
+        let how = Pressing { load: Some(100.0), ..Default::default() };
+        advise(&scene.model, &scene.state, &scene.simulation_settings().unwrap(), &how)
+            .pairs
+            .remove(0)
+            .pressed
+    };
+    assert_relative_eq!(pressed.unwrap().penetration, advice.penetration, max_relative = 1e-3);
+    // Hardly pressed by its own weight, of which the mesh shows one corner only: the radius is that of the ball.
+    let light = elastic(&scene(&[]), "3e7, 0.3", 1.0);
+    let depth = (0.75 * 0.91 / 3e7 / 0.05_f64.sqrt()).powf(2.0 / 3.0);
+    assert_relative_eq!(light.penetration, depth, max_relative = 0.04);
+    assert_relative_eq!(
+        light.moduli[0].hydroelastic_modulus,
+        1.0 / (std::f64::consts::PI * depth * depth),
+        max_relative = 0.15
+    );
+    assert!(light.error < -0.3, "{light:?}");
+}
+
+#[test]
+fn two_elastic_balls_share_their_depth() {
+    let other = (TABLE, "shape = { sphere = { radius = 0.05, resolution = 0.006 } }\nmaterial = \"foam\"");
+    let balls = scene(&[FINE, other, ("[0.3, 0, 0.2]", "[0, 0, 0.2]")]);
+    let advice = elastic(&balls, "1e6, 0.3", 50.0);
+    assert_eq!(advice.solution, ElasticSolution::Hertz);
+    let modulus = 0.5e6 / (1.0 - 0.09);
+    let depth = (0.75 * 50.0 / (modulus * 0.025_f64.sqrt())).powf(2.0 / 3.0);
+    assert_relative_eq!(advice.penetration, depth, max_relative = 0.04);
+    assert_eq!(advice.moduli.len(), 1);
+}
+
+#[test]
+fn faces_and_thin_layers_are_layers() {
+    // A block between plates: S = 1.25.
+    let block = scene(&[(BALL, "shape = { box = { size = [0.1, 0.1, 0.02] } }")]);
+    let advice = elastic(&block, "1e6, 0.45", 200.0);
+    assert_eq!(advice.solution, ElasticSolution::Layer);
+    let rubber: Elastic = "1e6, 0.45".parse().unwrap();
+    let stress = rubber.layer_modulus(1.25);
+    assert_relative_eq!(advice.penetration, 200.0 * 0.02 / (stress * 0.01), max_relative = 1e-3);
+    // The field grows to the modulus in half the thickness, but for a margin as wide as it is pressed deep.
+    assert_relative_eq!(advice.moduli[0].hydroelastic_modulus, 0.5 * stress, max_relative = 0.01);
+    assert_relative_eq!(advice.error_at_half, 0.0, epsilon = 3e-3);
+    // A rigid ball on a layer that is thin against the contact, which the field of the layer is the solution of.
+    let layer = (TABLE, "shape = { half_space = { thickness = 0.002 } }\nmaterial = \"foam\"");
+    let ball = ("resolution = 0.01 } }\nmaterial = \"foam\"", "resolution = 0.004 } }\nrigid = true");
+    let advice = elastic(&scene(&[ball, layer]), "1e6, 0.3", 20.0);
+    assert_eq!(advice.solution, ElasticSolution::Layer);
+    let stress = advice.moduli[0].hydroelastic_modulus;
+    assert!((1.2e6..1.36e6).contains(&stress), "{stress}");
+    let depth = (20.0 * 0.002 / (std::f64::consts::PI * 0.05 * stress)).sqrt();
+    assert_relative_eq!(advice.penetration, depth, max_relative = 0.05);
+    assert_relative_eq!(advice.error_at_half, 0.0, epsilon = 0.05);
+}
+
+#[test]
+fn a_lying_cylinder_and_a_small_face_have_solutions_of_their_own() {
+    let pi = std::f64::consts::PI;
+    let cylinder = "shape = { cylinder = { radius = 0.02, length = 0.2, resolution = 0.003 } }";
+    let lying = ("[0.3, 0, 0.2]", "[0.3, 0, 0.2]\nrpy = [0, 1.5707963267948966, 0]");
+    let advice = elastic(&scene(&[(BALL, cylinder), lying]), "1e6, 0.3", 100.0);
+    assert_eq!(advice.solution, ElasticSolution::Cylinder);
+    let x = 100.0 / (pi * 0.2 * 1e6 / 0.91);
+    let depth = x * (2.0 * (4.0 * 0.02 / (2.0 * (0.02 * x).sqrt())).ln() - 1.0);
+    assert_relative_eq!(advice.penetration, depth, max_relative = 0.05);
+    // A rigid stamp on a large block.
+    let stamp = (
+        "shape = { sphere = { radius = 0.05, resolution = 0.01 } }\nmaterial = \"foam\"",
+        "shape = { box = { size = [0.02, 0.02, 0.02] } }\nrigid = true",
+    );
+    let block = (TABLE, "shape = { box = { size = [0.4, 0.4, 0.2] } }\nmaterial = \"foam\"");
+    let advice = elastic(&scene(&[stamp, block, ("[0.3, 0, 0.2]", "[0.05, 0.02, 0.2]")]), "1e6, 0.3", 10.0);
+    assert_eq!(advice.solution, ElasticSolution::Punch);
+    let radius = 0.02 / pi.sqrt();
+    assert_relative_eq!(advice.penetration, 10.0 * 0.91 / (2.0 * 1e6 * radius), max_relative = 0.02);
+}
+
+#[test]
+fn what_is_squeezed_flat_has_no_elastic_solution() {
+    let soft = scene(&[]);
+    let material =
+        ElasticMaterial { name: "foam".into(), elastic: "100, 0.3".parse().unwrap(), thickness: None };
+    let how = Pressing { load: Some(10.0), elastic: vec![material], ..Default::default() };
+    let pair = advise(&soft.model, &soft.state, &soft.simulation_settings().unwrap(), &how).pairs.remove(0);
+    assert_eq!(pair.elastic, None);
+    assert!(pair.remarks.iter().any(|remark| remark.contains("linear elasticity ends there")));
 }

@@ -9,7 +9,10 @@ use super::messages::text_output;
 use super::outputs::print_json;
 use super::simulate::simulation_error;
 use super::{Error, load_scene};
-use isobar::advice::{Advice, MotionAdvice, PairAdvice, Pressing, advise};
+use isobar::advice::{
+    Advice, Elastic, ElasticAdvice, ElasticMaterial, ElasticSolution, MotionAdvice, PairAdvice, Pressing,
+    advise,
+};
 use nalgebra::Vector3;
 
 /// Arguments of `isobar advise`.
@@ -31,6 +34,14 @@ pub(super) struct AdviseArguments {
     /// largest, with that force
     #[arg(long, value_name = "S", conflicts_with_all = ["along", "at"])]
     until: Option<f64>,
+    /// A material of the scene as an elastic one, whose modulus is looked for, as in 'pad=rubber 60 Shore A', 'pad=steel' or,
+    /// with Young's modulus in Pa and Poisson's ratio, 'pad=3e6, 0.49'. The bodies of other materials are rigid then. Can be
+    /// given more than once
+    #[arg(long, value_name = "NAME=MATERIAL", value_parser = elastic)]
+    elastic: Vec<(String, Elastic)>,
+    /// How thick elastic bodies are in front of what is rigid behind them, m; without it a body from side to side
+    #[arg(long, value_name = "M", requires = "elastic")]
+    thickness: Option<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -38,26 +49,41 @@ pub(super) struct AdviseArguments {
 
 /// Loads the scene, presses its bodies together and prints.
 pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Error> {
-    if let Some(load) = arguments.load.filter(|load| !(*load > 0.0 && load.is_finite())) {
-        return Err(Error::Argument {
-            name: "load",
-            found: load.to_string(),
-            allowed: "more than 0 and finite, in N",
-        });
+    for (name, number, allowed) in [
+        ("load", arguments.load, "more than 0 and finite, in N"),
+        ("thickness", arguments.thickness, "more than 0 and finite, in m"),
+    ] {
+        if let Some(found) = number.filter(|number| !(*number > 0.0 && number.is_finite())) {
+            return Err(Error::Argument { name, found: found.to_string(), allowed });
+        }
     }
     let scene = load_scene(&arguments.scene)?;
     let settings = scene.simulation_settings()?;
-    let AdviseArguments { load, along: direction, at: place, .. } = *arguments;
+    let AdviseArguments { load, along: direction, at: place, thickness, .. } = *arguments;
+    let materials = scene.model.materials();
+    let elastic = arguments.elastic.iter().map(|(name, elastic)| {
+        match materials.iter().any(|material| material.name == *name) {
+            true => Ok(ElasticMaterial { name: name.clone(), elastic: *elastic, thickness }),
+            false => {
+                let names: Vec<&str> = materials.iter().map(|material| material.name.as_str()).collect();
+                let names = names.join(", ");
+                Err(Error::Usage(format!(
+                    "--elastic: found {name:?}; the materials of the scene are {names}"
+                )))
+            }
+        }
+    });
+    let how = Pressing { load, direction, place, elastic: elastic.collect::<Result<_, _>>()? };
     if direction.is_some_and(|direction| direction.norm() == 0.0) {
         return Err(Error::Usage("--along: found 0, 0, 0; allowed: a direction".to_owned()));
     }
     let advice = match arguments.until {
-        None => advise(&scene.model, &scene.state, &settings, &Pressing { load, direction, place }),
+        None => advise(&scene.model, &scene.state, &settings, &how),
         Some(until) => {
             let mut motion = MotionAdvice::new(&scene.model);
             let observed = scene.closed_loop(until)?.for_each(|step| motion.observe(step.state));
             observed.map_err(|source| simulation_error(&scene, source))?;
-            motion.advice(&settings, load)
+            motion.advice(&settings, &how)
         }
     };
     match arguments.json {
@@ -74,6 +100,14 @@ fn vector(text: &str) -> Result<Vector3<f64>, String> {
         Some(&[x, y, z]) => Ok(Vector3::new(x, y, z)),
         _ => Err(allowed()),
     }
+}
+
+/// The name of a material of the scene and what it is made of.
+fn elastic(text: &str) -> Result<(String, Elastic), String> {
+    let (name, material) = text
+        .split_once('=')
+        .ok_or("it needs the name of a material of the scene, as in pad=rubber 60 Shore A")?;
+    Ok((name.trim().to_owned(), material.parse()?))
 }
 
 fn print_text(out: &mut dyn Write, advice: &Advice) -> std::io::Result<()> {
@@ -109,5 +143,37 @@ fn print_pair(out: &mut dyn Write, pair: &PairAdvice) -> std::io::Result<()> {
         }
         None => {}
     }
+    if let Some(elastic) = &pair.elastic {
+        print_elastic(out, elastic)?;
+    }
     pair.remarks.iter().try_for_each(|remark| writeln!(out, "  - {remark}"))
+}
+
+fn print_elastic(out: &mut dyn Write, advice: &ElasticAdvice) -> std::io::Result<()> {
+    let by = match advice.solution {
+        ElasticSolution::Hertz => "round bodies (Hertz)",
+        ElasticSolution::Cylinder => "cylinders (Johnson)",
+        ElasticSolution::Punch => "a small flat face (Johnson)",
+        ElasticSolution::Layer => "a layer",
+    };
+    writeln!(out, "  as elastic bodies, by the solution for {by}")?;
+    writeln!(out, "  {:<24} {:>12.4e}", "penetration, m", advice.penetration)?;
+    for modulus in &advice.moduli {
+        let label = format!("modulus of {}, Pa", modulus.material);
+        writeln!(out, "  {label:<24} {:>12.4e}", modulus.hydroelastic_modulus)?;
+    }
+    let part = |error: f64| format!("{:+.0} %", 100.0 * error);
+    let (half, twice) = (part(advice.error_at_half), part(advice.error_at_twice));
+    match advice.error.abs() < 0.05 {
+        true => writeln!(
+            out,
+            "  - with this hydroelastic modulus the force is the same at that penetration, {half} at half and {twice} at twice"
+        ),
+        false => writeln!(
+            out,
+            "  - with this hydroelastic modulus and a fine mesh the force is the same at that penetration; with these facets it is \
+             {} there, {half} at half and {twice} at twice: give a finer `resolution`",
+            part(advice.error)
+        ),
+    }
 }

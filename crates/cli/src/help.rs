@@ -108,6 +108,7 @@ What exists already is not overwritten without --force.
 
 Examples:
   isobar init scene
+  isobar init scene rubber.toml --elastic 'rubber 60 Shore A'
   isobar init problem push.toml
   isobar init fit -";
 

@@ -12,8 +12,9 @@ use clap::Args;
 use super::Error;
 use super::messages::{remark, text_output};
 use super::schema::Kind;
+use isobar::advice::{ElasticMaterial, Pressing, advise};
 use isobar::io::reference::FileKind;
-use isobar::io::{FileError, OutputFile};
+use isobar::io::{FileError, OutputFile, Scene};
 
 /// Arguments of `isobar init`.
 #[derive(Debug, Args)]
@@ -23,6 +24,10 @@ pub(super) struct InitArguments {
     kind: Kind,
     /// File to write, TOML; `-` for standard output. Without it scene.toml, problem.toml or fit.toml
     file: Option<PathBuf>,
+    /// What the ball of a scene is made of, as in 'rubber 60 Shore A', 'steel' or, with Young's modulus in Pa and Poisson's
+    /// ratio, '3e6, 0.49': its hydroelastic modulus is the one with the same force when it first lands
+    #[arg(long, value_name = "MATERIAL")]
+    elastic: Option<String>,
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
@@ -62,9 +67,50 @@ impl Template {
     }
 }
 
+/// The energy with which the ball of the scene lands, J.
+const LANDING: f64 = 0.5 * 0.1 * (0.5 * 0.5 + 2.0 * 9.81 * 0.05);
+
+/// The scene with its ball of an elastic material.
+fn elastic_ball(name: &str) -> Result<String, Error> {
+    let elastic = name.parse().map_err(|message| Error::Usage(format!("--elastic: {message}")))?;
+    let text = BALL.replace("foam", "elastic");
+    let scene = Scene::parse(&text, "scene.toml").map_err(Error::File)?;
+    let settings = scene.simulation_settings()?;
+    let pressed = |load: f64| {
+        let material = ElasticMaterial { name: "elastic".to_owned(), elastic, thickness: None };
+        let how = Pressing { load: Some(load), elastic: vec![material], ..Default::default() };
+        let pair = advise(&scene.model, &scene.state, &settings, &how).pairs.pop();
+        let moduli = pair.and_then(|pair| pair.elastic).map(|found| (found.penetration, found.moduli));
+        moduli.and_then(|(depth, moduli)| Some((depth, moduli.first()?.hydroelastic_modulus)))
+    };
+    // By Hertz F grows with δ^1.5, so that the energy is 2/5 F δ, and grows with F^(5/3).
+    let of_energy = |(depth, _): (f64, f64)| (LANDING / (0.4 * depth)).powf(0.6);
+    let landed = pressed(1.0).and_then(|light| pressed(of_energy(light)));
+    let Some((_, modulus)) = landed else {
+        return Err(Error::Usage(format!(
+            "--elastic: a ball of {name:?} is squeezed by half its size as it lands"
+        )));
+    };
+    let said = format!(
+        "# Stiffness in Pa: the pressure in the middle of a body, where it is largest. With this one the ball lands as hard as \
+         one of\n# {name}; `isobar advise --elastic` gives that of other loads. Larger values need shorter steps with \
+         explicit\n# solvers. Compliant geometries need it, there is no default.\nhydroelastic_modulus = {modulus:.1e}\n"
+    );
+    let (before, rest) = text.split_once("# Stiffness in Pa").unwrap_or((&text, ""));
+    let (_, after) = rest.split_once("hydroelastic_modulus = 1e5\n").unwrap_or(("", rest));
+    Ok(format!("{before}{said}{after}"))
+}
+
 /// Writes the file and those that it names, and says what to do with it.
 pub(super) fn run(arguments: &InitArguments) -> Result<(), Error> {
-    let Template { file: (usual_name, text), beside } = Template::of(arguments.kind.0);
+    let Template { file: (usual_name, mut text), beside } = Template::of(arguments.kind.0);
+    match (&arguments.elastic, arguments.kind.0) {
+        (Some(name), FileKind::Scene) => text = elastic_ball(name)?.into(),
+        (Some(_), _) => {
+            return Err(Error::Usage("--elastic: only a scene has a ball to be made of it".to_owned()));
+        }
+        (None, _) => {}
+    }
     let path = arguments.file.as_deref().unwrap_or(Path::new(usual_name));
     if path.as_os_str() == "-" {
         let names: Vec<&str> = beside.iter().map(|(name, _)| *name).collect();
