@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use isobar::check::{CheckSettings, GradientReport, Verdict, check_scene};
-use isobar::contact::ContactModel;
+use isobar::contact::{ContactModel, ContactSettings};
 use isobar::io::Scene;
 use isobar::rollout::{Rollout, SimulationSettings};
 use isobar::step::{
@@ -154,6 +154,9 @@ fn check(scene: &Scene, kind: &str) -> Result<GradientReport, String> {
         // What convex steps have of their own.
         contact.positive_part_width = 0.0;
         contact.friction_regularization = Default::default();
+    }
+    if integrator.is_error_controlled() {
+        contact.rigid_stiffness = ContactSettings::rigid_stiffness_for(ACCURACY);
     }
     let mut model = scene.model.clone().into_builder();
     model.contact = contact;

@@ -68,6 +68,11 @@ pub(crate) const USUAL_QUADRATURE_ORDER: u8 = 2;
 /// The largest [`ContactSettings::quadrature_order`].
 pub(crate) const LARGEST_QUADRATURE_ORDER: u8 = 5;
 
+/// The default of [`ContactSettings::rigid_stiffness`], 1/s².
+pub(crate) const STIFFEST: f64 = 1e9;
+/// The least that is taken for an accuracy, with which bodies at rest lie 0.1 mm deep.
+const SOFTEST: f64 = 1e5;
+
 /// What a contact query computes, and with which laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactSettings<T = f64> {
@@ -88,6 +93,10 @@ pub struct ContactSettings<T = f64> {
     /// shrinks with the step, and shorter and shorter steps then see a force that jumps. Without effect on other models. Scenes
     /// that give SAP an accuracy have it: steps whose error is controlled do not converge without.
     pub sap_stiction: bool,
+    /// κ: the stiffness of the contacts of two rigid bodies over the mass of the heaviest body, 1/s². What rests on them lies up to
+    /// g/κ deep. The default, 10⁹, keeps it below 10 nm. Scenes that have an accuracy take the least with which that is below a
+    /// tenth of it: steps whose error is controlled have less stiffness to follow. It carries no derivative. Positive.
+    pub rigid_stiffness: f64,
     /// The bristle length ℓ, m: with it what sticks stays where it is, instead of creeping at a part of the
     /// stiction velocity v_s. It is damped over the time ℓ/v_s. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the
     /// state. Steps of the contact model Lagged alone have bristles. Positive.
@@ -112,10 +121,18 @@ impl Default for ContactSettings {
             friction_regularization: FrictionRegularization::Smooth,
             stiction_velocity: 1e-3,
             sap_stiction: false,
+            rigid_stiffness: STIFFEST,
             bristle_length: None,
             quadrature_order: None,
             law: None,
         }
+    }
+}
+
+impl ContactSettings {
+    /// [`Self::rigid_stiffness`], 1/s², for steps that may be off by a length in m.
+    pub fn rigid_stiffness_for(accuracy: f64) -> f64 {
+        (100.0 / accuracy).clamp(SOFTEST, STIFFEST)
     }
 }
 
@@ -130,6 +147,7 @@ impl<T: Copy> ContactSettings<T> {
             friction_regularization,
             stiction_velocity,
             sap_stiction,
+            rigid_stiffness,
             bristle_length,
             quadrature_order,
             law,
@@ -142,6 +160,7 @@ impl<T: Copy> ContactSettings<T> {
             friction_regularization,
             stiction_velocity: f(stiction_velocity),
             sap_stiction,
+            rigid_stiffness,
             bristle_length: bristle_length.map(f),
             quadrature_order,
             law,

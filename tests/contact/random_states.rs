@@ -136,6 +136,7 @@ fn settings() -> impl Strategy<Value = ContactSettings> {
                 stiction_velocity: f64::powf(10.0, stiction),
                 bristle_length: None,
                 sap_stiction: false,
+                rigid_stiffness: 1e9,
                 quadrature_order: Some(order),
                 law: None,
             }

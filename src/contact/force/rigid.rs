@@ -7,25 +7,46 @@ use crate::contact::features::{FeaturePair, Features, Gap, Rim, are_apart, find_
 use crate::contact::force::local_vjp::LocalCotangent;
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
-use crate::contact::settings::ContactSettings;
+use crate::contact::settings::{ContactSettings, STIFFEST};
 use crate::contact::surface::shape_vjp::{ShapeTerms, VertexTerm};
 use crate::contact::surface::workspace::Workspace;
 use crate::contact::{Collider, ContactGeometry};
 use crate::scalar::{CHUNK, DualArray, Scalar, lift_vector};
 use crate::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 
-/// κ: the stiffness over the mass of the heaviest body, 1/s²: a step of δt leaves about 1/(κ δt²) of an approach of that body.
-pub(in crate::contact) const STIFFNESS: f64 = 1e9;
 /// The dissipation of forces at an instant, and of impulses over steps that resolve impacts, s/m: nothing leaves an impact faster
 /// than its inverse.
 pub(in crate::contact) const DISSIPATION: f64 = 1e4;
-/// The load grows no more than to this depth, m, many times that of an impact: what is deeper has overlapped at the start, and is
-/// pushed no faster into the velocity that dissipation lets it leave with than substeps can follow.
-pub(in crate::contact) const DEEPEST: f64 = 1e-5;
 /// What velocities may change by in a step, m/s², as far as features are looked for.
 const ACCELERATION: f64 = 10.0;
 /// Features are looked for within this part of the smaller body's size, and as far as bodies move in the step.
 const MARGIN: f64 = 0.05;
+
+/// How stiff the contacts of rigid bodies are.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::contact) struct Spring {
+    /// The mass of the heaviest body, kg.
+    pub heaviest: f64,
+    /// [`ContactSettings::rigid_stiffness`].
+    per_mass: f64,
+}
+
+impl Spring {
+    pub fn new<T>(settings: &ContactSettings<T>, heaviest: f64) -> Self {
+        Self { heaviest, per_mass: settings.rigid_stiffness }
+    }
+
+    /// The stiffness K, N/m.
+    pub fn stiffness(&self) -> f64 {
+        self.per_mass * self.heaviest
+    }
+
+    /// The load grows no more than to this depth, m, many times that of an impact: what is deeper has overlapped at the start, and
+    /// is pushed no faster into the velocity that dissipation lets it leave with than substeps can follow.
+    pub fn deepest(&self) -> f64 {
+        1e-5 * (STIFFEST / self.per_mass).sqrt()
+    }
+}
 
 /// Adds the features of O and F that come near each other in a step of `dt`, for bodies with these geometries, O's pose in F and its
 /// velocity relative to F before the step.
@@ -109,20 +130,20 @@ pub(in crate::contact) fn add_shapes(
     }
 }
 
-/// The force on O about F's origin, in F, of one contact of bodies of which the heaviest has this mass, under a law that is not the
-/// user's own.
+/// The force on O about F's origin, in F, of one contact, under a law that is not the user's own.
 ///
 /// It has a kink where the features meet: there it is that of bodies apart, 0.
 fn force<T: Scalar>(
-    (law, heaviest): (&TractionLaw<T>, f64),
+    (law, spring): (&TractionLaw<T>, Spring),
     Gap { distance, normal, point: x }: &Gap<T>,
     v_fo: &SpatialVelocity<T>,
 ) -> SpatialForce<T> {
     if distance.real() >= 0.0 {
         return SpatialForce::zero();
     }
-    let depth = if -distance.real() < DEEPEST { -*distance } else { T::from(DEEPEST) };
-    let load = depth * (STIFFNESS * heaviest);
+    let deepest = spring.deepest();
+    let depth = if -distance.real() < deepest { -*distance } else { T::from(deepest) };
+    let load = depth * spring.stiffness();
     let velocity = v_fo.translational + v_fo.rotational.cross(x);
     let force = law.per_pressure(normal, &velocity, T::from(DISSIPATION), load) * load;
     SpatialForce::new(x.cross(&force), force)
@@ -166,14 +187,14 @@ pub(crate) fn rigid_wrench<T: Scalar>(
     workspace: &mut Workspace,
 ) -> Result<Option<SpatialForce<T>>, ContactError> {
     let roles = Roles::of_step(pair)?;
-    let (features, heaviest) = (&mut workspace.features, start.heaviest);
+    let (features, spring) = (&mut workspace.features, Spring::new(settings, start.heaviest));
     start.find(features)?;
     let law = law(&roles, settings);
     let mut touches = false;
     let on_o = features.pairs.iter().fold(SpatialForce::zero(), |sum, features| {
         let gap = gap(features, roles.o, roles.f, &roles.x_fo);
         touches |= gap.distance.real() < 0.0;
-        sum + force((&law, heaviest), &gap, &roles.v_fo)
+        sum + force((&law, spring), &gap, &roles.v_fo)
     });
     let on_o = on_o.rotated(&roles.x_wf.rotation);
     let on_a = if roles.a_is_o { on_o } else { -on_o };
@@ -211,7 +232,7 @@ pub(super) fn rigid_local_vjp(
     workspace: &mut Workspace,
     shape: Option<&mut ShapeTerms>,
 ) -> Result<LocalCotangent, ContactError> {
-    let (features, heaviest) = (&mut workspace.features, start.heaviest);
+    let (features, spring) = (&mut workspace.features, Spring::new(settings, start.heaviest));
     start.find(features)?;
     let law = law(roles, settings);
     let along = |w: &SpatialForce<Dual>| {
@@ -229,7 +250,7 @@ pub(super) fn rigid_local_vjp(
         if gap.distance.real() >= 0.0 {
             continue;
         }
-        let wrench = force((&lifted, heaviest), &gap, &v_fo);
+        let wrench = force((&lifted, spring), &gap, &v_fo);
         local.integral.add_point(&wrench.real());
         let by = along(&wrench).eps;
         let three = |first: usize| Vector3::new(by[first], by[first + 1], by[first + 2]);
@@ -246,7 +267,7 @@ pub(super) fn rigid_local_vjp(
         let v_fo = SpatialVelocity::lift(&roles.v_fo);
         let (torque, line) = (lift_vector(&by_wrench.rotational), lift_vector(&by_wrench.translational));
         add_shapes(roles, &features.pairs, terms, |features, o, f| {
-            let wrench = force((&law, heaviest), &gap(features, o, f, &x_fo), &v_fo);
+            let wrench = force((&law, spring), &gap(features, o, f, &x_fo), &v_fo);
             wrench.rotational.dot(&torque) + wrench.translational.dot(&line)
         });
     }

@@ -4,7 +4,7 @@
 //! among them. With a stiffness K the load of a contact at a distance φ is −K φ. So it pushes, with
 //! δt (−K φ − δt K v_n)₊ (1 − d v_n)₊, where the bodies would overlap after the step, and leaves a small part of that. A spring
 //! that is evaluated at the end of the step gives back no more energy than it has; what an overlap at the start has is bounded by
-//! the velocity that it is undone with. K is in proportion to the mass m of the heaviest body, κ m: it does not follow the step, so
+//! the velocity that it is undone with. K is in proportion to the mass m of the heaviest body, κ m ([`ContactSettings::rigid_stiffness`]): it does not follow the step, so
 //! that shorter ones converge.
 
 use nalgebra::{Matrix6, Vector3, Vector6};
@@ -12,7 +12,7 @@ use nalgebra::{Matrix6, Vector3, Vector6};
 use crate::contact::Collider;
 use crate::contact::features::{FeaturePair, Gap};
 use crate::contact::force::rigid::{
-    DEEPEST, DISSIPATION, DYNAMIC, Dual, STATIC, STIFFNESS, VELOCITY, add_shapes, gap, moving, near_features,
+    DISSIPATION, DYNAMIC, Dual, STATIC, Spring, VELOCITY, add_shapes, gap, moving, near_features,
 };
 use crate::contact::force::traction::TractionLaw;
 use crate::contact::impulse::face_velocity::split;
@@ -49,25 +49,29 @@ fn law<T: Scalar>(
     }
 }
 
+fn spring<T>(settings: &DiscreteSettings<T>) -> Spring {
+    Spring::new(settings.contact, settings.heaviest)
+}
+
 /// What the impulse of a contact at a distance depends on. Where its law is SAP's the effective mass is that of the heaviest body.
-fn constants<T: Scalar>(law: &ImpulseLaw<T>, heaviest: f64, distance: T) -> FaceConstants<T> {
-    let stiffness = T::from(STIFFNESS * heaviest);
+fn constants<T: Scalar>(law: &ImpulseLaw<T>, spring: Spring, distance: T) -> FaceConstants<T> {
+    let stiffness = T::from(spring.stiffness());
     let is_brief = law.dt.real() < BRIEF && law.model != ContactModel::Sap;
-    let deepest = if is_brief { T::from(DEEPEST) } else { law.dt * FASTEST };
+    let deepest = if is_brief { T::from(spring.deepest()) } else { law.dt * FASTEST };
     let depth = if -distance.real() < deepest.real() { -distance } else { deepest };
     let dissipation = T::from(if is_brief { DISSIPATION } else { 0.0 });
-    let history = T::from(heaviest.recip());
+    let history = T::from(spring.heaviest.recip());
     FaceConstants { load: stiffness * depth, stiffness, dissipation, history }
 }
 
 /// The impulse on O about F's origin of one contact, with the velocities of O relative to F before and after the step.
 fn impulse<T: Scalar>(
-    (law, heaviest): (&ImpulseLaw<T>, f64),
+    (law, spring): (&ImpulseLaw<T>, Spring),
     Gap { distance, normal: n, point: x }: &Gap<T>,
     before: &SpatialVelocity<T>,
     after: &SpatialVelocity<T>,
 ) -> SpatialForce<T> {
-    let constants = constants(law, heaviest, *distance);
+    let constants = constants(law, spring, *distance);
     let (v_n, v_t) = split(&(after.translational + after.rotational.cross(x)), n);
     let impulse = law.of_face(before, x, n).impulse(&constants, v_n, v_t.dot(&v_t));
     let gamma = n * impulse.normal - v_t * impulse.slip;
@@ -92,7 +96,7 @@ pub(super) fn rigid_contacts(
     let mut sums = LoadSums::default();
     for pair in &contacts.features.pairs[features.clone()] {
         let Gap { distance, normal, point } = gap(pair, roles.o, roles.f, &roles.x_fo);
-        let constants = constants(&law, settings.heaviest, distance);
+        let constants = constants(&law, spring(settings), distance);
         let of_face = law.of_face(before, &point, &normal);
         if law.static_friction.is_some() {
             contacts.friction.resize(contacts.position.len(), 0.0);
@@ -141,7 +145,7 @@ pub(crate) fn rigid_impulse<T: Scalar>(
     let law = law(settings, TractionLaw::new(roles, settings.contact).pair(), model);
     features.iter().fold(SpatialForce::zero(), |sum, features| {
         let gap = gap(features, roles.o, roles.f, &roles.x_fo);
-        sum + impulse((&law, settings.heaviest), &gap, before, after)
+        sum + impulse((&law, spring(settings)), &gap, before, after)
     })
 }
 
@@ -186,7 +190,7 @@ impl PairImpulse<'_> {
         let mut jacobian = LocalImpulseJacobian::zero();
         for features in self.features() {
             let gap = gap(features, &o, &f, &x_fo);
-            let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
+            let wrench = impulse((&law, spring(settings)), &gap, &before, &after);
             let (torque, force) = (wrench.rotational, wrench.translational);
             let rows = [torque.x, torque.y, torque.z, force.x, force.y, force.z];
             let by = |direction: usize| Vector6::from_fn(|row, _| rows[row].eps[direction]);
@@ -212,7 +216,7 @@ impl PairImpulse<'_> {
         let (torque, force) = (lift_vector(&by_impulse.rotational), lift_vector(&by_impulse.translational));
         let along = |features: &FeaturePair, o: &Collider<Chunk>, f: &Collider<Chunk>| {
             let gap = gap(features, o, f, &x_fo);
-            let wrench = impulse((&law, settings.heaviest), &gap, &before, &after);
+            let wrench = impulse((&law, spring(settings)), &gap, &before, &after);
             wrench.rotational.dot(&torque) + wrench.translational.dot(&force)
         };
         add_shapes(roles, self.features(), terms, along);

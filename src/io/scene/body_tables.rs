@@ -247,6 +247,7 @@ pub(in crate::io) fn contact_settings(
         bristle_length: t.bristle_length,
         quadrature_order: t.quadrature_order,
         sap_stiction: false,
+        rigid_stiffness: default.rigid_stiffness,
         // Laws of the user's own are code, not files.
         law: None,
     };

@@ -64,10 +64,11 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let time_step = number(table.solver.time_step, Range::Positive, &root.key("solver").key("time_step"))?;
     let tolerance = solver_tolerance(&table.solver, &root.key("solver"))?;
     let error_control = error_control(&table.solver, &root.key("solver"))?;
-    let contact = ContactSettings {
-        sap_stiction: error_control.is_some(),
-        ..contact_settings(&table.contact, &root.key("contact"))?
-    };
+    let mut contact = contact_settings(&table.contact, &root.key("contact"))?;
+    if let Some(control) = error_control {
+        contact.sap_stiction = true;
+        contact.rigid_stiffness = ContactSettings::rigid_stiffness_for(control.accuracy);
+    }
     let mut materials = Vec::new();
     for (name, t) in &table.materials {
         let material = material(t, &root.key("materials").key(name))?;

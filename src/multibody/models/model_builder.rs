@@ -150,6 +150,9 @@ fn check_settings(contact: &ContactSettings) -> Result<(), ModelError> {
     let velocity = contact.stiction_velocity;
     let good = velocity > 0.0 && velocity.is_finite();
     check_value("the contact's stiction_velocity", velocity, good, "positive and finite")?;
+    let stiffness = contact.rigid_stiffness;
+    let good = stiffness > 0.0 && stiffness.is_finite();
+    check_value("the contact's rigid_stiffness", stiffness, good, "positive and finite")?;
     if let Some(length) = contact.bristle_length {
         let good = length > 0.0 && length.is_finite();
         check_value("the contact's bristle_length", length, good, "positive and finite")?;

@@ -46,8 +46,10 @@ use crate::scalar::Scalar;
 const ALLOWED: f64 = 1e-10;
 /// What it may leave of velocities, in as many m/s.
 const ALLOWED_VELOCITY: f64 = 1e-8;
-/// Both beside rigid pairs are smaller by this: what rests on them lies some nanometres deep, and forces follow the depth.
+/// Both beside rigid pairs are smaller by this: what rests on them may lie some nanometres deep, and forces follow the depth.
 const OF_RIGID: f64 = 1e-2;
+/// The stiffness of rigid contacts, 1/s², with which bodies at rest lie a micrometre deep.
+const SOFT: f64 = 1e7;
 /// The part of both that the iteration ends at, and the most iterations.
 const NEWTON: NewtonSettings =
     NewtonSettings { most_iterations: 20, accuracy: 1e-3, unjudged: 1, to_rounding: false };
@@ -97,8 +99,11 @@ impl Solver {
         let velocities = velocity_directions(state);
         let (part, unjudged, to_rounding) = match step.model.rigid_pairs().len() {
             0 => (1.0, NEWTON.unjudged, self.to_rounding),
-            // Derivatives follow depths of nanometres, and where rounding ends an iteration they differ by 1e-7.
-            _ => (OF_RIGID, UNJUDGED_OF_RIGID, false),
+            // Where derivatives follow depths of nanometres they differ by 1e-7 if rounding ends the iteration.
+            _ => {
+                let is_soft = step.model.contact().rigid_stiffness <= SOFT;
+                (OF_RIGID, UNJUDGED_OF_RIGID, is_soft && self.to_rounding)
+            }
         };
         let (allowed, allowed_velocity) = (ALLOWED * part, ALLOWED_VELOCITY * part);
         let norm = |x: &[f64]| {
