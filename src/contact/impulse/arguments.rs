@@ -39,34 +39,3 @@ impl ImpulseDerivatives {
         normal * self.normal_by[argument] - v_t * self.slip_by[argument]
     }
 }
-
-/// `a` times derivatives and `b` times other ones.
-#[inline(always)]
-pub(super) fn combine(first: &ByArgument, a: f64, second: &ByArgument, b: f64) -> ByArgument {
-    let mut sum = [0.0; ARGUMENTS];
-    for k in 0..ARGUMENTS {
-        sum[k] = first[k] * a + second[k] * b;
-    }
-    sum
-}
-
-/// `a` times derivatives.
-#[inline(always)]
-pub(super) fn times(by: &ByArgument, a: f64) -> ByArgument {
-    let mut product = [0.0; ARGUMENTS];
-    for k in 0..ARGUMENTS {
-        product[k] = by[k] * a;
-    }
-    product
-}
-
-/// No dependence.
-pub(super) const NONE: ByArgument = [0.0; ARGUMENTS];
-
-/// The derivatives of a number with respect to one argument.
-#[inline(always)]
-pub(super) fn by_one(argument: usize, slope: f64) -> ByArgument {
-    let mut by = NONE;
-    by[argument] = slope;
-    by
-}

@@ -128,6 +128,20 @@ fn lagged<T: Scalar>(dt: T, face: &FaceConstants<T>) -> T {
     if damping.real() <= 0.0 { T::from(0.0) } else { face.load * damping * dt }
 }
 
+/// TAMSI's friction per slip velocity and normal impulse over μ at a squared slip velocity: μ(r) v_t/|v_t| with
+/// μ(r) = μ r (2 − r) below r = |v_t|/v_s = 1, μ above.
+#[inline(always)]
+pub(in crate::contact) fn tamsi_per_slip<T: Scalar>(s: T, v_s: T) -> T {
+    let square = s.real();
+    if square >= (v_s * v_s).real() {
+        s.sqrt().recip()
+    } else if square > 0.0 {
+        (T::from(2.0) - s.sqrt() / v_s) / v_s
+    } else {
+        T::from(2.0) / v_s
+    }
+}
+
 /// SAP's regularization of a face: 1/R_n in N s/(m/s), R_t in (m/s)/(N s), and the impulse v̂_n/R_n in N s that it
 /// bears at rest (arXiv 2110.10107, §V). In this form a face without stiffness is no special case.
 #[inline(always)]
@@ -185,16 +199,7 @@ impl<T: Scalar> ImpulseLaw<T> {
                     None => (hunt_crossley(self.dt, face, v_n), mu),
                     Some(own) => (self.own_normal(own, face, v_n), self.own_friction(own, face, s)),
                 };
-                // μ(r) v_t/|v_t| with μ(r) = μ r (2 − r) below r = |v_t|/v_s = 1, μ above.
-                let square = s.real();
-                let per_slip = if square >= (v_s * v_s).real() {
-                    s.sqrt().recip()
-                } else if square > 0.0 {
-                    (T::from(2.0) - s.sqrt() / v_s) / v_s
-                } else {
-                    T::from(2.0) / v_s
-                };
-                Impulse { normal, slip: mu * normal * per_slip }
+                Impulse { normal, slip: mu * normal * tamsi_per_slip(s, v_s) }
             }
             ContactModel::Sap => {
                 let [per_n, r_t, at_rest] = sap_regularization(self, face);
@@ -219,7 +224,7 @@ impl<T: Scalar> ImpulseLaw<T> {
 
 impl<T: Scalar> ImpulseLaw<T> {
     /// The normal impulse δt (A p − δt k v)₊ φ with the damping factor of a law of the user's own.
-    fn own_normal(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, v_n: T) -> T {
+    pub(in crate::contact) fn own_normal(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, v_n: T) -> T {
         let elastic = face.load - face.stiffness * v_n * self.dt;
         if elastic.real() <= 0.0 {
             return T::from(0.0);
@@ -228,17 +233,12 @@ impl<T: Scalar> ImpulseLaw<T> {
     }
 
     /// The coefficient of friction of a law of the user's own at a squared slip velocity.
-    fn own_friction(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, s: T) -> T {
+    pub(in crate::contact) fn own_friction(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, s: T) -> T {
         own.law.friction(&self.own_friction_point(own, face, s)) * own.part
     }
 
     /// What that coefficient depends on.
-    pub(in crate::contact) fn own_friction_point(
-        &self,
-        own: &OwnImpulse<T>,
-        face: &FaceConstants<T>,
-        s: T,
-    ) -> FrictionPoint<T> {
+    fn own_friction_point(&self, own: &OwnImpulse<T>, face: &FaceConstants<T>, s: T) -> FrictionPoint<T> {
         FrictionPoint {
             pressure: face.history,
             slip_speed: (s + self.stiction_velocity * self.stiction_velocity).sqrt(),
@@ -251,7 +251,7 @@ impl<T: Scalar> ImpulseLaw<T> {
 
 impl<T: Scalar> OwnImpulse<T> {
     /// What the damping factor depends on.
-    pub(in crate::contact) fn damping_point(&self, face: &FaceConstants<T>, v_n: T) -> DampingPoint<T> {
+    fn damping_point(&self, face: &FaceConstants<T>, v_n: T) -> DampingPoint<T> {
         DampingPoint {
             pressure: face.history,
             normal_velocity: v_n,

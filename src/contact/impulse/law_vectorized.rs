@@ -5,6 +5,7 @@ use crate::contact::ContactModel;
 use crate::contact::impulse::arguments::{SQUARE, VELOCITY};
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
 use crate::contact::impulse::simd::{LANES, Lanes};
+use crate::scalar::DualArray;
 
 /// Impulses γ_n n̂ − S v_t with their derivatives with respect to the normal velocity v_n and the
 /// squared slip velocity s.
@@ -162,15 +163,13 @@ impl ImpulseLaw<f64> {
         let mut numbers = [[0.0; LANES]; 6];
         for k in 0..group.count {
             let index = group.indices[k];
-            let by = self.derivatives(&lists.constants[index], normal_velocity[k], square[k]);
-            let mut slip = [by.slip, by.slip_by[VELOCITY], by.slip_by[SQUARE]];
-            if let Some(&held) = lists.frozen.get(index) {
-                // Friction from the normal impulse that is held, which does not change with the velocity.
-                let per = self.own_slip_per_normal(&lists.constants[index], square[k]);
-                slip = [held * per[0], 0.0, held * per[1]];
-            }
-            let of_face =
-                [by.normal, by.normal_by[VELOCITY], by.normal_by[SQUARE], slip[0], slip[1], slip[2]];
+            let factors = self.own_factors(&lists.constants[index], normal_velocity[k], square[k]);
+            let Some([normal, per_normal]) = factors else { break };
+            // Friction from a normal impulse that is held does not change with it.
+            let load = lists.frozen.get(index).map_or(normal, |&held| DualArray::constant(held));
+            let slip = load * per_normal;
+            let [normal, slip] = [normal, slip].map(|x| [x.re, x.eps[VELOCITY], x.eps[SQUARE]]);
+            let of_face = normal.into_iter().chain(slip);
             for (numbers, number) in numbers.iter_mut().zip(of_face) {
                 numbers[k] = number;
             }
@@ -291,7 +290,6 @@ mod tests {
     use super::*;
     use crate::contact::impulse::law::tests::{STATES, face, history, laws};
     use crate::contact::impulse::simd::Narrow;
-    use crate::scalar::DualArray;
     use approx::assert_relative_eq;
 
     /// The impulse of one face, in the lane of this number.

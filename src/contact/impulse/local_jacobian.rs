@@ -284,7 +284,7 @@ impl PairImpulse<'_> {
                         history_by_x = by_x;
                     }
                     ContactModel::Tamsi => {
-                        if let Some(own) = &patch.law.own {
+                        if patch.law.own.is_some() {
                             // The pressure at the start of the step, and the law's own parameters.
                             let by_pressure = wrench_of(x, &impulse.by(HISTORY, n, &v_t));
                             for (row, by) in jacobian.by_geometry.iter_mut().enumerate() {
@@ -292,8 +292,7 @@ impl PairImpulse<'_> {
                                     by[k] += by_pressure[row] * p.eps[k];
                                 }
                             }
-                            let (_, by_own) =
-                                patch.law.own_derivatives(own, constants, v_n, v_t.norm_squared());
+                            let by_own = patch.law.own_derivatives(constants, v_n, v_t.norm_squared());
                             let wrench = |[normal, slip]: [f64; 2]| wrench_of(x, &(n * normal - v_t * slip));
                             sums.static_friction += wrench(by_own.by_static_friction);
                             for (sum, by) in sums.own.iter_mut().zip(by_own.by_parameters) {
