@@ -1,102 +1,61 @@
 //! How SAP's regularization follows the bodies: through the inverse inertia Λ that their relative
 //! motion feels.
 //!
-//! In F's axes a free body's part of Λ is Q J Qᵀ + 1/m on the translations, with Q = (1; −\[d\]×),
-//! the inverse inertia J about the centre of mass, and d from there to F's origin. The links' part
-//! is [`LinkInertia`].
+//! A free body's part of Λ is differentiated in dual numbers, along its pose and its mass properties. It is in F's axes
+//! and about F's origin, so that F's motion is the opposite one of the body. The links' part is [`LinkInertia`].
 
-use nalgebra::{Matrix3, Matrix6, Vector3};
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
-use super::inverse_inertia::LinkInertia;
+use super::inverse_inertia::{LinkInertia, free_inverse_inertia};
 use crate::contact::ByInverseInertia;
 use crate::multibody::tree::{JointState, Workspace as JointWorkspace};
 use crate::multibody::{BodyState, MassProperties, Model, ModelGradient, TANGENT_DIMENSION, add_link_mass};
-use crate::spatial::{RigidTransform, SpatialForce};
+use crate::scalar::DualArray;
+use crate::spatial::{MASS_NUMBERS, RigidTransform, SpatialForce};
 
-/// The part of Λ that one body has.
+/// Directions of a body's pose.
+const POSE: usize = 6;
+
+/// How the part of Λ that one body has follows the body.
 #[derive(Clone, Debug)]
 pub(super) struct InertiaPart {
     tree: usize,
-    mass: f64,
-    /// Inertia about the centre of mass in the body's axes, inverted, and J: that in F's.
-    inverse_inertia: Matrix3<f64>,
-    inverse_in_f: Matrix3<f64>,
-    /// From the body's axes to F's.
-    rotation: Matrix3<f64>,
-    /// From the body's origin to its centre of mass, in W.
-    center: Vector3<f64>,
-    /// From the centre of mass to F's origin, in F.
-    to_origin: Vector3<f64>,
+    /// With respect to a turn of the body about its origin and a move of it, both in W.
+    by_pose: [Matrix6<f64>; POSE],
+    /// With respect to the numbers of the mass properties, if they are asked for.
+    by_mass: Option<Box<[Matrix6<f64>; MASS_NUMBERS]>>,
+    /// From the body's origin to F's, in W.
+    to_frame: Vector3<f64>,
+}
+
+/// The derivatives of a free body's part of Λ.
+fn slopes<const N: usize>(
+    mass: &MassProperties<DualArray<N>>,
+    state: &BodyState<DualArray<N>>,
+    x_wf: &RigidTransform,
+) -> [Matrix6<f64>; N] {
+    let lambda = free_inverse_inertia(mass, state, &RigidTransform::lift(x_wf));
+    std::array::from_fn(|k| lambda.map(|x| x.eps[k]))
 }
 
 impl InertiaPart {
-    pub fn new(tree: usize, mass: &MassProperties, state: &BodyState, x_wf: &RigidTransform) -> Self {
-        let to_world = state.orientation.to_matrix();
-        let center = to_world * mass.center_of_mass;
-        let inverse_inertia = mass.inertia.try_inverse().unwrap_or_else(Matrix3::zeros);
-        let rotation = x_wf.rotation.tr_mul(&to_world);
+    /// That of the body of this tree; by the mass properties only if asked.
+    pub fn new(
+        tree: usize,
+        mass: &MassProperties,
+        state: &BodyState,
+        x_wf: &RigidTransform,
+        of_mass: bool,
+    ) -> Self {
+        let mut tangent = [DualArray::<POSE>::constant(0.0); TANGENT_DIMENSION];
+        (0..POSE).for_each(|k| tangent[k].eps[k] = 1.0);
+        let moved = BodyState::lift(state).moved(&tangent);
         Self {
             tree,
-            mass: mass.mass,
-            inverse_inertia,
-            inverse_in_f: rotation * inverse_inertia * rotation.transpose(),
-            rotation,
-            center,
-            to_origin: x_wf.rotation.tr_mul(&(x_wf.translation - state.position - center)),
+            by_pose: slopes(&MassProperties::lift(mass), &moved, x_wf),
+            by_mass: of_mass.then(|| Box::new(slopes(&mass.seeded(0), &BodyState::lift(state), x_wf))),
+            to_frame: x_wf.translation - state.position,
         }
-    }
-}
-
-/// The derivatives of a number with respect to what a part of Λ depends on; vectors in F.
-struct PartCotangent {
-    /// With respect to J.
-    inverse_inertia: Matrix3<f64>,
-    /// With respect to 1/m.
-    inverse_mass: f64,
-    /// With respect to d.
-    to_origin: Vector3<f64>,
-    /// With respect to a turn of the body's axes in F at constant d.
-    turn: Vector3<f64>,
-}
-
-/// The vector a with `[u]× : A B = u · a` for all u, from the rows of A and a symmetric matrix B.
-fn axial_of_product(a: &[Vector3<f64>; 3], b: &Matrix3<f64>) -> Vector3<f64> {
-    let element = |i: usize, k: usize| a[i].x * b[(k, 0)] + a[i].y * b[(k, 1)] + a[i].z * b[(k, 2)];
-    Vector3::new(element(2, 1) - element(1, 2), element(0, 2) - element(2, 0), element(1, 0) - element(0, 1))
-}
-
-impl InertiaPart {
-    /// From the derivatives with respect to Λ, a symmetric matrix.
-    fn vjp(&self, by: &Matrix6<f64>) -> PartCotangent {
-        let row =
-            |i: usize, first: usize| Vector3::new(by[(i, first)], by[(i, first + 1)], by[(i, first + 2)]);
-        let d = &self.to_origin;
-        // The halves of the derivatives with respect to Λ times Q = (1; −[d]×), row by row, ...
-        let upper = [0, 1, 2].map(|i| row(i, 0) - row(i, 3).cross(d));
-        let lower = [3, 4, 5].map(|i| row(i, 0) - row(i, 3).cross(d));
-        // ... and with dΛ = Q dJ Qᵀ those by J, Qᵀ of these.
-        let by_j = [
-            upper[0] + (lower[2] * d.y - lower[1] * d.z),
-            upper[1] + (lower[0] * d.z - lower[2] * d.x),
-            upper[2] + (lower[1] * d.x - lower[0] * d.y),
-        ];
-        PartCotangent {
-            inverse_inertia: Matrix3::from_fn(|i, k| by_j[i][k]),
-            inverse_mass: by[(3, 3)] + by[(4, 4)] + by[(5, 5)],
-            // dQ = (0; −[dd]×), and dJ = φ×J − J φ× for a turn φ.
-            to_origin: axial_of_product(&lower, &self.inverse_in_f) * -2.0,
-            turn: axial_of_product(&by_j, &self.inverse_in_f) * 2.0,
-        }
-    }
-
-    /// Adds the derivatives with respect to the mass properties.
-    fn add_mass(&self, by: &PartCotangent, mass: &mut MassProperties) {
-        mass.mass -= by.inverse_mass / (self.mass * self.mass);
-        let body = self.rotation.transpose() * by.inverse_inertia * self.rotation;
-        let inertia = self.inverse_inertia * body * self.inverse_inertia;
-        mass.inertia -= (inertia + inertia.transpose()) * 0.5;
-        // d = Rᵀ(x_F − x − R_b c)
-        mass.center_of_mass -= self.rotation.tr_mul(&by.to_origin);
     }
 }
 
@@ -105,16 +64,12 @@ impl InertiaPart {
 pub(super) struct InertiaSensitivity {
     /// Of the impulse on A's geometry about its origin: for each row the derivatives with respect to Λ.
     pub by_lambda: [ByInverseInertia; 6],
-    /// From the origins of the bodies A and B to that of A's geometry, in W.
-    pub levers: [Vector3<f64>; 2],
-    /// The two bodies' trees.
-    pub trees: [Option<usize>; 2],
+    /// From the origin of body A to that of A's geometry, in W.
+    pub lever: Vector3<f64>,
     /// The parts of Λ of free bodies.
     pub parts: [Option<InertiaPart>; 2],
     /// The part of links.
     pub links: Option<LinkInertia>,
-    /// Pose of F in W.
-    pub x_wf: RigidTransform,
     /// F's geometry, and from the axes of its body to those of W.
     pub geometry_f: (usize, usize),
     pub to_world_f: Matrix3<f64>,
@@ -125,48 +80,36 @@ pub(super) struct InertiaSensitivity {
 }
 
 impl InertiaSensitivity {
-    /// Adds the derivatives through Λ, given those with respect to the impulses on the moving bodies: to
+    /// Adds the derivatives through Λ, given those with respect to the impulse on body A about its origin: to
     /// `by_motion` (twelve numbers for each moving body), to `by_q`, and to those with respect to the
     /// model.
     pub fn add_vjp(
         &self,
         model: &Model,
         joints: &JointState,
-        by_force: &[SpatialForce],
+        by_wrench: &Vector6<f64>,
         scratch: &mut JointWorkspace,
         (by_motion, by_q): (&mut [f64], &mut [f64]),
         by_model: &mut ModelGradient,
     ) {
-        // The impulse (m; f) on A's geometry about its origin is (m + r_A×f; f) on A, and the
-        // opposite of (m + r_B×f; f) on B.
-        let (mut by_moment, mut by_impulse) = (Vector3::zeros(), Vector3::zeros());
-        for ((tree, lever), sign) in self.trees.iter().zip(&self.levers).zip([1.0, -1.0]) {
-            let Some(tree) = tree else { continue };
-            let by = &by_force[*tree];
-            by_moment += by.rotational * sign;
-            by_impulse += (by.translational + by.rotational.cross(lever)) * sign;
-        }
-        let (m, f) = (by_moment, by_impulse);
+        // The impulse (m; f) on A's geometry about its origin is (m + r × f; f) on A.
+        let m = by_wrench.fixed_rows::<3>(0).into_owned();
+        let f = by_wrench.fixed_rows::<3>(3) + m.cross(&self.lever);
         let mut by_lambda = ByInverseInertia::ZERO;
-        for (row, by) in self.by_lambda.iter().zip([m.x, m.y, m.z, f.x, f.y, f.z]) {
-            by_lambda.add(row, by);
+        for (row, by) in self.by_lambda.iter().zip(m.iter().chain(f.iter())) {
+            by_lambda.add(row, *by);
         }
         let by_lambda = by_lambda.matrix();
-        let r = &self.x_wf.rotation;
         for part in self.parts.iter().flatten() {
-            let by = part.vjp(&by_lambda);
-            if by_model.of_free_bodies {
-                part.add_mass(&by, &mut by_model.masses[part.tree]);
-            }
-            let by_place = r * by.to_origin;
+            let by = part.by_pose.map(|by| by.dot(&by_lambda));
             let own = &mut by_motion[part.tree * TANGENT_DIMENSION..];
-            let by_turn = r * by.turn - part.center.cross(&by_place);
-            for i in 0..3 {
-                own[i] += by_turn[i];
-                own[3 + i] -= by_place[i];
+            own.iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
+            if let Some(by_mass) = &part.by_mass {
+                by_model.masses[part.tree].add_numbers(&by_mass.map(|by| by.dot(&by_lambda)));
             }
-            let by_turn = -(r * (by.turn + part.to_origin.cross(&by.to_origin)));
-            self.add_frame(&SpatialForce::new(by_turn, by_place), by_motion, by_model);
+            let (by_turn, by_place) = (Vector3::new(by[0], by[1], by[2]), Vector3::new(by[3], by[4], by[5]));
+            let of_frame = SpatialForce::new(part.to_frame.cross(&by_place) - by_turn, -by_place);
+            self.add_frame(&of_frame, by_motion, by_model);
         }
         if let Some(links) = &self.links {
             let by_frame = links.add_vjp(&by_lambda, by_q);

@@ -307,7 +307,7 @@ fn by_frame(lambda: &Matrix6<f64>, x_wf: &RigidTransform) -> [Matrix6<f64>; 6] {
 
 /// The inverse inertia Λ of a body in the frame F, about its origin: from an impulse there to the
 /// change of the velocity of the body's material there.
-fn free_inverse_inertia<T: Scalar>(
+pub(super) fn free_inverse_inertia<T: Scalar>(
     mass: &MassProperties<T>,
     state: &BodyState<T>,
     x_wf: &RigidTransform<T>,

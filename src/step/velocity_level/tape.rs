@@ -192,18 +192,16 @@ impl VelocityLevel {
                 let x_wf = patch.contacts.x_wf;
                 Box::new(InertiaSensitivity {
                     by_lambda,
-                    levers: bodies.map(|b| origin - frames[b].pose.translation),
-                    trees: bodies.map(|b| moving[b]),
+                    lever: origin - frames[bodies[0]].pose.translation,
                     parts: bodies.map(|b| {
                         let (mass, tree) = (model.bodies[b].mass()?, moving[b]?);
-                        Some(InertiaPart::new(tree, mass, &at.before.bodies[tree], &x_wf))
+                        Some(InertiaPart::new(tree, mass, &at.before.bodies[tree], &x_wf, of_masses))
                     }),
                     links: has_link(model, pair).then(|| {
                         let (mechanism, joints) = (at.model.constant_joints(), &at.before.joints);
                         let new = || JointDirections::new(mechanism, joints, at.dt);
                         LinkInertia::new(model, pair, directions.get_or_insert_with(new), &x_wf)
                     }),
-                    x_wf,
                     geometry_f: pair.geometries()[f],
                     to_world_f: frames[bodies[f]].pose.rotation,
                     tree_f: moving[bodies[f]],

@@ -94,17 +94,18 @@ impl VelocityLevel {
             for (term, buffer) in patch.terms().zip([&mut *by_after, &mut *by_before]) {
                 term.add_vjp(moving, on_bodies, buffer, out.model);
             }
+            let by_wrench = patch.after.by_wrench(moving, on_bodies);
             if let Some(places) = &patch.places {
-                places.add_vjp(&patch.after.by_wrench(moving, on_bodies), out.model);
+                places.add_vjp(&by_wrench, out.model);
             }
             if let Some(bristles) = &patch.bristles {
-                bristles.add_impulse_vjp(&patch.after.by_wrench(moving, on_bodies), of_bristles);
+                bristles.add_impulse_vjp(&by_wrench, of_bristles);
             }
             if let Some(inertia) = &patch.inertia {
                 inertia.add_vjp(
                     model,
                     &at.before.joints,
-                    on_bodies,
+                    &by_wrench,
                     scratch.of(&model.mechanism),
                     (&mut *by_after, &mut *state_of_joints),
                     out.model,
