@@ -25,10 +25,9 @@ pub use contact::broad_phase::may_touch;
 #[doc(hidden)]
 pub use contact::contact_forces::with_pair;
 pub use contact::contact_forces::{BodyPairContact, BodyPairJacobian, PairWorkspace};
-pub(crate) use contact::contact_sensitivity::wrench_about_body;
 pub use contact::contact_sensitivity::{ContactSensitivity, WrenchByState};
+pub(crate) use contact::contact_sensitivity::{by_wrench_on_a, wrench_about_body};
 pub(crate) use contact::found_surfaces::FoundSurfaces;
-pub(crate) use contact::pair_sensitivity::PairSensitivity;
 pub use contact::patch_reading::PatchReading;
 pub(crate) use contact::place_sensitivity::PlaceSensitivity;
 pub use contact::sensor::{PairPressure, SensorWorkspace};

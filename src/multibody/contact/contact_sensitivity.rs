@@ -38,7 +38,7 @@ pub struct ContactSensitivity {
 
 /// How a wrench follows the state of a body, from how it follows the pose and the velocity of a
 /// geometry's frame, at offset `p` from the body's origin (in W).
-pub(super) fn by_body_state(
+fn by_body_state(
     by_pose: &Matrix6<f64>,
     by_velocity: &Matrix6<f64>,
     p: &Vector3<f64>,
@@ -121,6 +121,21 @@ fn by_materials(
     by
 }
 
+/// The derivatives of a number with respect to the wrench on body A about its origin, given those with respect to the
+/// spatial force on each moving body about its own; `to_b` is from the origin of A to that of B.
+pub(crate) fn by_wrench_on_a(
+    pair: &GeometryPair,
+    to_b: &Vector3<f64>,
+    moving: &[Option<usize>],
+    by_force: &[SpatialForce],
+) -> SpatialForce {
+    let [by_a, by_b] = [pair.bodies.a, pair.bodies.b]
+        .map(|body| moving[body].map_or_else(SpatialForce::zero, |i| by_force[i]));
+    // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
+    let by_linear = by_a.translational - by_b.translational + by_b.rotational.cross(to_b);
+    SpatialForce::new(by_a.rotational - by_b.rotational, by_linear)
+}
+
 /// The product of two wrenches' six numbers.
 #[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -150,10 +165,11 @@ impl ContactSensitivity {
                 by
             })
         });
+        let materials = [ga.material, gb.material];
         Self {
             by_material_a,
             by_material_b,
-            materials: [ga.material, gb.material],
+            materials,
             ..Self::of_motion(model, frames, pair, wrench, jacobian)
         }
     }
@@ -166,28 +182,47 @@ impl ContactSensitivity {
         wrench: &SpatialForce,
         jacobian: &ContactJacobian,
     ) -> Self {
+        let p_a =
+            geometry_offset(&frames[pair.bodies.a], &model.bodies[pair.bodies.a].geometries[pair.geometry_a]);
+        let mut sensitivity = Self::of_numbers(model, frames, pair, jacobian);
+        shift_columns_back(&p_a, &mut sensitivity.by_state_a);
+        shift_columns_back(&p_a, &mut sensitivity.by_state_b);
+        // The offset that the moment is shifted by turns with the body: d(p × F) holds (δθ × p) × F.
+        let turning = cross_matrix(&wrench.translational) * cross_matrix(&p_a);
+        let mut quarter = sensitivity.by_state_a.fixed_view_mut::<3, 3>(0, 0);
+        quarter += turning;
+        Self {
+            wrench_on_a: wrench.shifted(&-p_a),
+            by_material_a: no_material(),
+            by_material_b: no_material(),
+            materials: [None; 2],
+            ..sensitivity
+        }
+    }
+
+    /// The sensitivity of six numbers, such as the deflection of bristles, that are no wrench: they are neither shifted
+    /// nor turned with the bodies. Of the materials they follow the moduli.
+    pub(crate) fn of_numbers(
+        model: &Model,
+        frames: &[BodyFrame],
+        pair: &GeometryPair,
+        jacobian: &ContactJacobian,
+    ) -> Self {
         let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
         let ga = &model.bodies[pair.bodies.a].geometries[pair.geometry_a];
         let gb = &model.bodies[pair.bodies.b].geometries[pair.geometry_b];
         let (p_a, p_b) = (geometry_offset(frame_a, ga), geometry_offset(frame_b, gb));
         let (w_a, w_b) = (&frame_a.velocity.rotational, &frame_b.velocity.rotational);
-        let mut by_state_a = by_body_state(&jacobian.by_pose_a, &jacobian.by_velocity_a, &p_a, w_a);
-        let mut by_state_b = by_body_state(&jacobian.by_pose_b, &jacobian.by_velocity_b, &p_b, w_b);
-        shift_columns_back(&p_a, &mut by_state_a);
-        shift_columns_back(&p_a, &mut by_state_b);
-        // The offset that the moment is shifted by turns with the body: d(p × F) holds (δθ × p) × F.
-        let turning = cross_matrix(&wrench.translational) * cross_matrix(&p_a);
-        let mut quarter = by_state_a.fixed_view_mut::<3, 3>(0, 0);
-        quarter += turning;
+        let of_modulus = |by: Vector6<f64>| Material { hydroelastic_modulus: by, ..no_material() };
         Self {
             pair: *pair,
-            wrench_on_a: wrench.shifted(&-p_a),
+            wrench_on_a: SpatialForce::zero(),
             to_b: frame_b.pose.translation - frame_a.pose.translation,
-            by_state_a,
-            by_state_b,
-            by_material_a: no_material(),
-            by_material_b: no_material(),
-            materials: [None; 2],
+            by_state_a: by_body_state(&jacobian.by_pose_a, &jacobian.by_velocity_a, &p_a, w_a),
+            by_state_b: by_body_state(&jacobian.by_pose_b, &jacobian.by_velocity_b, &p_b, w_b),
+            by_material_a: of_modulus(jacobian.by_modulus_a),
+            by_material_b: of_modulus(jacobian.by_modulus_b),
+            materials: [ga.material, gb.material],
         }
     }
 
@@ -196,36 +231,12 @@ impl ContactSensitivity {
         -self.wrench_on_a.shifted(&self.to_b)
     }
 
-    /// Derivatives of the wrench on body B about its origin, with respect to the states of A and of B.
-    pub fn reaction_by_states(&self) -> [WrenchByState; 2] {
-        // M_B = −M_A + d × F with d from A to B.
-        let mut by = [-self.by_state_a, -self.by_state_b];
-        by.iter_mut().for_each(|by| shift_columns_back(&-self.to_b, by));
-        let by_offset = cross_matrix(&self.wrench_on_a.translational);
-        for (by, sign) in by.iter_mut().zip([1.0, -1.0]) {
-            let mut quarter = by.fixed_view_mut::<3, 3>(0, 3);
-            quarter += by_offset * sign;
-        }
-        by
-    }
-
-    /// The wrench on B about its origin that goes with a wrench on A about its origin: takes derivatives
-    /// with respect to materials from A to B.
-    pub fn reaction(&self, on_a: &Vector6<f64>) -> Vector6<f64> {
-        let mut on_b = -*on_a;
-        shift_columns_back(&-self.to_b, &mut on_b);
-        on_b
-    }
-
     /// The derivatives of a number with respect to the wrench on A about its origin, given those with respect
     /// to the spatial force on each moving body about its own.
     pub(crate) fn by_wrench(&self, moving: &[Option<usize>], by_force: &[SpatialForce]) -> Vector6<f64> {
-        let [by_a, by_b] = [self.pair.bodies.a, self.pair.bodies.b]
-            .map(|body| moving[body].map_or_else(SpatialForce::zero, |i| by_force[i]));
-        // M_B = −M_A + d × F and F_B = −F_A with d from A to B.
-        let moment = by_a.rotational - by_b.rotational;
-        let force = by_a.translational - by_b.translational + by_b.rotational.cross(&self.to_b);
-        Vector6::new(moment.x, moment.y, moment.z, force.x, force.y, force.z)
+        let SpatialForce { rotational: m, translational: f } =
+            by_wrench_on_a(&self.pair, &self.to_b, moving, by_force);
+        Vector6::new(m.x, m.y, m.z, f.x, f.y, f.z)
     }
 
     /// The vector–Jacobian product: adds to `by_motion` (twelve numbers for each moving body, as in
@@ -240,26 +251,37 @@ impl ContactSensitivity {
         by_motion: &mut [f64],
         by_model: &mut ModelGradient,
     ) {
-        let indices = [moving[self.pair.bodies.a], moving[self.pair.bodies.b]];
-        let by_b = indices[1].map_or_else(SpatialForce::zero, |i| by_force[i]);
-        let by_wrench = self.by_wrench(moving, by_force);
+        self.add_products(&self.by_wrench(moving, by_force), moving, by_motion, by_model);
+        let [index_a, index_b] = [moving[self.pair.bodies.a], moving[self.pair.bodies.b]];
+        let by_b = index_b.map_or_else(SpatialForce::zero, |i| by_force[i]);
         let by_offset = self.wrench_on_a.translational.cross(&by_b.rotational);
-        let blocks = [(&self.by_state_a, -by_offset), (&self.by_state_b, by_offset)];
-        for (index, (block, by_position)) in indices.into_iter().zip(blocks) {
+        for (index, by_position) in [(index_a, -by_offset), (index_b, by_offset)] {
             let Some(i) = index else { continue };
+            (0..3).for_each(|axis| by_motion[i * TANGENT_DIMENSION + 3 + axis] += by_position[axis]);
+        }
+    }
+
+    /// The part of [`Self::add_vjp`] of the wrench on A, or of six numbers, given the derivatives with respect to them.
+    pub(crate) fn add_products(
+        &self,
+        by_numbers: &Vector6<f64>,
+        moving: &[Option<usize>],
+        by_motion: &mut [f64],
+        by_model: &mut ModelGradient,
+    ) {
+        let along = |by: &[f64]| dot(by, by_numbers.as_slice());
+        let bodies = [self.pair.bodies.a, self.pair.bodies.b];
+        for (body, block) in bodies.into_iter().zip([&self.by_state_a, &self.by_state_b]) {
+            let Some(i) = moving[body] else { continue };
             let out = &mut by_motion[i * TANGENT_DIMENSION..(i + 1) * TANGENT_DIMENSION];
             for (out, column) in out.iter_mut().zip(block.as_slice().chunks_exact(6)) {
-                *out += dot(column, by_wrench.as_slice());
-            }
-            for axis in 0..3 {
-                out[3 + axis] += by_position[axis];
+                *out += along(column);
             }
         }
         for (index, by) in self.materials.into_iter().zip([&self.by_material_a, &self.by_material_b]) {
             let Some(i) = index else { continue };
             let out = &mut by_model.materials[i];
-            let along = |by: &Vector6<f64>| dot(by.as_slice(), by_wrench.as_slice());
-            *out = out.zip(by, |out, by| out + along(&by));
+            *out = out.zip(by, |out, by| out + along(by.as_slice()));
         }
     }
 }

@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3, Vector6};
 
 use super::contact_forces::{StepStart, with_pair};
-use super::contact_sensitivity::geometry_offset;
+use super::contact_sensitivity::{by_wrench_on_a, geometry_offset};
 use crate::contact::{Elements, Material, ShapeTerms, Workspace, contact_vjp_over};
 use crate::multibody::{
     BodyFrame, DifferentiatedModel, GeometryPair, Model, ModelGradient, TANGENT_DIMENSION,
@@ -91,17 +91,14 @@ pub(in crate::multibody) fn pair_cotangent(
         shapes.start(asked);
         shapes
     });
-    let indices = [moving[pair.bodies.a], moving[pair.bodies.b]];
-    let [by_a, by_b] = indices.map(|i| i.map_or_else(SpatialForce::zero, |i| by_force[i]));
     let (frame_a, frame_b) = (&frames[pair.bodies.a], &frames[pair.bodies.b]);
     let p_a = geometry_offset(frame_a, &model.bodies[pair.bodies.a].geometries[pair.geometry_a]);
     let p_b = geometry_offset(frame_b, &model.bodies[pair.bodies.b].geometries[pair.geometry_b]);
     let to_b = frame_b.pose.translation - frame_a.pose.translation;
-    // M_B = −M_A + d × F and F_B = −F_A with d from A to B; M_A = M + p_A × F.
-    let by_moment = by_a.rotational - by_b.rotational;
-    let by_linear =
-        by_a.translational - by_b.translational + by_b.rotational.cross(&to_b) + by_moment.cross(&p_a);
-    let by_wrench = SpatialForce::new(by_moment, by_linear);
+    // M_A = M + p_A × F
+    let SpatialForce { rotational: by_moment, translational: by_linear } =
+        by_wrench_on_a(pair, &to_b, moving, by_force);
+    let by_wrench = SpatialForce::new(by_moment, by_linear + by_moment.cross(&p_a));
     // The pairs of a model can touch: it has checked them.
     let contact = with_pair(model, frames, pair, |query| {
         let scratch = scratch.of_pair(pair.number());
@@ -123,7 +120,8 @@ pub(in crate::multibody) fn pair_cotangent(
     let place_b = by_place(&contact.pose_b, &contact.velocity_b, &Vector3::zeros(), w_b);
     let mut state_a = by_body_state(&contact.pose_a, &contact.velocity_a, &place_a, &p_a);
     let mut state_b = by_body_state(&contact.pose_b, &contact.velocity_b, &place_b, &p_b);
-    let by_distance = force.cross(&by_b.rotational);
+    let by_moment_on_b = moving[pair.bodies.b].map_or_else(Vector3::zeros, |i| by_force[i].rotational);
+    let by_distance = force.cross(&by_moment_on_b);
     for axis in 0..3 {
         state_a[3 + axis] -= by_distance[axis];
         state_b[3 + axis] += by_distance[axis];

@@ -7,7 +7,6 @@ pub(in crate::multibody) mod contact_forces;
 pub(in crate::multibody) mod contact_sensitivity;
 pub(in crate::multibody) mod contact_vjp;
 pub(in crate::multibody) mod found_surfaces;
-pub(in crate::multibody) mod pair_sensitivity;
 pub(in crate::multibody) mod patch_reading;
 pub(in crate::multibody) mod place_sensitivity;
 pub(in crate::multibody) mod sensor;

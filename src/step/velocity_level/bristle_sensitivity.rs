@@ -4,7 +4,7 @@ use nalgebra::{Matrix6, Vector6};
 
 use crate::contact::{BristlesInWorld, DEFLECTION_DIMENSION};
 use crate::multibody::{
-    BodyFrame, GeometryPair, Model, ModelGradient, PairSensitivity, PlaceSensitivity, wrench_about_body,
+    BodyFrame, ContactSensitivity, GeometryPair, Model, ModelGradient, PlaceSensitivity, wrench_about_body,
 };
 
 /// How the deflection of one patch's bristles after a step follows everything, and how the impulse follows that
@@ -18,7 +18,7 @@ pub(super) struct BristleSensitivity {
     /// Of the deflection after the step with respect to that before it.
     by_deflection: Matrix6<f64>,
     /// With respect to the bodies with their velocities after the step, and to materials.
-    after: PairSensitivity,
+    after: ContactSensitivity,
     /// With respect to the places of geometries on their bodies, where they are asked for.
     places: Option<PlaceSensitivity>,
 }
@@ -42,7 +42,7 @@ impl BristleSensitivity {
             pair: index,
             impulse_by_deflection: wrench_about_body(model, frames, pair) * found.impulse_by_deflection,
             by_deflection: found.by_deflection,
-            after: PairSensitivity::new(model, frames, pair, &found.after),
+            after: ContactSensitivity::of_numbers(model, frames, pair, &found.after),
             places,
         }
     }
@@ -75,7 +75,7 @@ impl BristleSensitivity {
         }
         let through = self.by_deflection.tr_mul(&by);
         by_before[self.numbers()].iter_mut().zip(through.iter()).for_each(|(sum, x)| *sum += x);
-        self.after.add_vjp(moving, &by, by_motion, by_model);
+        self.after.add_products(&by, moving, by_motion, by_model);
         if let Some(places) = &self.places {
             places.add_vjp(&by, by_model);
         }

@@ -7,7 +7,9 @@ use super::problem::Problem;
 use crate::contact::{
     DEFLECTION_DIMENSION, DiscretePatch, DiscreteSettings, PairImpulse, PointContacts, Roles, ShapeTerms,
 };
-use crate::multibody::{BodyFrame, DifferentiatedModel, GeometryPair, Model, ModelGradient, with_pair};
+use crate::multibody::{
+    BodyFrame, DifferentiatedModel, GeometryPair, Model, ModelGradient, by_wrench_on_a, with_pair,
+};
 use crate::spatial::SpatialForce;
 
 /// A patch of one geometry at least whose shape is asked for.
@@ -91,12 +93,9 @@ impl ShapeTape {
         (terms, out): (&mut ShapeTerms, &mut ModelGradient),
     ) {
         self.for_each_patch(model, settings, (terms, out), |(_, pair, before), impulse, terms| {
-            let [by_a, by_b] = [pair.bodies.a, pair.bodies.b]
-                .map(|body| moving[body].map_or_else(SpatialForce::zero, |i| by_force[i]));
             let [p_a, p_b] = [pair.bodies.a, pair.bodies.b].map(|body| before[body].pose.translation);
-            // About A's origin: M_B = −M_A + d × F and F_B = −F_A with d from A to B.
-            let by_moment = by_a.rotational - by_b.rotational;
-            let by_linear = by_a.translational - by_b.translational + by_b.rotational.cross(&(p_b - p_a));
+            let SpatialForce { rotational: by_moment, translational: by_linear } =
+                by_wrench_on_a(pair, &(p_b - p_a), moving, by_force);
             let roles = impulse.roles;
             let sign = if roles.a_is_o { 1.0 } else { -1.0 };
             let lever = roles.x_wf.translation - p_a;
