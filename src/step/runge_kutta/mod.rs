@@ -179,15 +179,11 @@ pub(super) fn rate_into<'f, T: Scalar>(
 }
 
 /// The rate u̇ of a rotation vector u at angular velocity ω (outer frame): the inverse of the
-/// exponential map's differential, ω − ½ u×ω + c u×(u×ω), where c is a series in |u|². The first term
-/// that it leaves out is of the eighth order in u, which no method here sees.
+/// exponential map's differential, ω − ½ u×ω + c u×(u×ω) with c = ¹⁄₁₂ + |u|²/720 + |u|⁴/30240. The first term
+/// that this leaves out is of the eighth order in u, which no method here sees.
 fn rotation_vector_rate<T: Scalar>(u: &Vector3<T>, angular_velocity: &Vector3<T>) -> Vector3<T> {
     let first = u.cross(angular_velocity);
-    let (c, _) = series(u.dot(u));
+    let square = u.dot(u);
+    let c = (square * (1.0 / 30240.0) + 1.0 / 720.0) * square + 1.0 / 12.0;
     angular_velocity - first * T::from(0.5) + u.cross(&first) * c
-}
-
-/// The factor c = ¹⁄₁₂ + |u|²/720 + |u|⁴/30240 of [`rotation_vector_rate`], and its slope with respect to |u|².
-fn series<T: Scalar>(square: T) -> (T, T) {
-    ((square * (1.0 / 30240.0) + 1.0 / 720.0) * square + 1.0 / 12.0, square * (1.0 / 15120.0) + 1.0 / 720.0)
 }

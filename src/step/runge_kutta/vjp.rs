@@ -6,12 +6,13 @@ use super::super::derivative::StepCotangent;
 use super::super::derivative_workspace::{DerivativeWorkspace, Stage};
 use super::super::joint_moves::move_vjp;
 use super::super::step_point::StepPoint;
-use super::{ExplicitTape, Tableau, rate_into, series};
+use super::{ExplicitTape, Tableau, rate_into, rotation_vector_rate};
 use crate::multibody::tree::JointState;
 use crate::multibody::{
     BodyAcceleration, ForcePoint, ForceWorkspace, FoundSurfaces, State, TANGENT_DIMENSION,
     body_acceleration_vjp, total_forces,
 };
+use crate::scalar::DualArray;
 use crate::spatial::{SpatialForce, rotation_exponential_jacobian};
 
 /// The vector–Jacobian product of a step, from its tape; without one, rates are evaluated again.
@@ -256,12 +257,9 @@ fn rotation_vector_rate_vjp(
     angular_velocity: &Vector3<f64>,
     by_rate: &Vector3<f64>,
 ) -> (Vector3<f64>, Vector3<f64>) {
-    let w = angular_velocity;
-    let (c, slope) = series(u.dot(u));
-    let turned = by_rate.cross(u);
-    let by_vector = w.cross(by_rate) * -0.5
-        + (u.cross(w).cross(by_rate) + w.cross(&turned)) * c
-        + u * (2.0 * slope * by_rate.dot(&u.cross(&u.cross(w))));
-    let by_angular_velocity = by_rate - turned * 0.5 + turned.cross(u) * c;
-    (by_vector, by_angular_velocity)
+    let seeded =
+        |v: &Vector3<f64>, first: usize| Vector3::from_fn(|i, _| DualArray::<6>::variable(v[i], first + i));
+    let rate = rotation_vector_rate(&seeded(u, 0), &seeded(angular_velocity, 3));
+    let along = |k: usize| rate.iter().zip(by_rate).map(|(rate, by)| rate.eps[k] * by).sum::<f64>();
+    (Vector3::from_fn(|i, _| along(i)), Vector3::from_fn(|i, _| along(3 + i)))
 }
