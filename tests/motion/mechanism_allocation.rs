@@ -1,7 +1,7 @@
 //! Once its memory is made, the dynamics of a mechanism allocate nothing.
 
 use crate::mechanisms::{forces, mechanism, random, state};
-use isobar::multibody::tree::{ForwardDerivatives, InverseDerivatives, Workspace};
+use isobar::multibody::tree::{InverseDerivatives, Workspace};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
 
 #[test]
@@ -14,7 +14,7 @@ fn dynamics_allocate_nothing() {
     let gravity = Vector3::new(0.0, 0.0, -9.81);
     let mut w = Workspace::new(&m);
     let (mut tau, mut vdot, mut matrix) = (vec![0.0; n], vec![0.0; n], DMatrix::zeros(n, n));
-    let (mut inverse, mut forward) = (InverseDerivatives::new(&m), ForwardDerivatives::new(&m));
+    let mut inverse = InverseDerivatives::new(&m);
     let mut jacobian = Matrix6xX::zeros(n);
     let mut moved = states[0].q.clone();
     let count = allocation_counter::measure(|| {
@@ -28,7 +28,6 @@ fn dynamics_allocate_nothing() {
             m.factorize(&mut matrix);
             m.solve(&matrix, &mut tau);
             m.inverse_dynamics_derivatives(&mut w, &vdot, &gravity, &applied, &mut tau, &mut inverse);
-            m.forward_dynamics_derivatives(&mut w, &tau, &gravity, &applied, &mut forward);
             w.jacobian(&m, 7, &gravity, &mut jacobian);
             m.move_configuration(&s.q, &s.v, &mut moved);
             m.configuration_difference(&s.q, &moved, &mut vdot);

@@ -1,4 +1,4 @@
-//! Derivatives of inverse and forward dynamics.
+//! Derivatives of inverse dynamics.
 //!
 //! Analytical, after Carpentier and Mansard, *Analytical derivatives of rigid body dynamics
 //! algorithms* (RSS 2018), written for joints of any kind. With all vectors about a fixed point
@@ -19,7 +19,6 @@ use nalgebra::{DMatrix, Matrix3, Vector3};
 
 use super::carried::{AppliedForce, MovingInertia};
 use super::inverse_dynamics::BodyForce;
-use super::mass_matrix::solve_rows;
 use super::mechanism::{Joint, Mechanism};
 use super::workspace::Workspace;
 use crate::scalar::Scalar;
@@ -230,22 +229,20 @@ impl<T: Scalar> Mechanism<T> {
         self.check_lengths(&[], &[derivatives.tau_by_q.nrows()]);
         assert!(derivatives.fits(self), "derivatives of this mechanism");
         workspace.update_composites(self);
-        derivatives.update(self, workspace, vdot, gravity, applied, tau);
+        self.inverse_dynamics(workspace, vdot, gravity, applied, tau);
+        derivatives.update(self, workspace, vdot, applied);
     }
 }
 
 impl<T: Scalar> InverseDerivatives<T> {
-    /// Computes them; composite inertias are there already.
+    /// Computes them after inverse dynamics; composite inertias are there already.
     fn update(
         &mut self,
         mechanism: &Mechanism<T>,
-        workspace: &mut Workspace<T>,
+        workspace: &Workspace<T>,
         vdot: &[T],
-        gravity: &Vector3<T>,
         applied: &[BodyForce<T>],
-        tau: &mut [T],
     ) {
-        mechanism.inverse_dynamics(workspace, vdot, gravity, applied, tau);
         self.update_sums(mechanism, workspace, applied);
         self.tau_by_q.fill(T::from(0.0));
         self.tau_by_v.fill(T::from(0.0));
@@ -299,88 +296,6 @@ impl<T: Scalar> InverseDerivatives<T> {
                     self.tau_by_q[at] += by_q;
                     self.tau_by_v[at] += d.omega.dot(u) + turn.dot(&below.w);
                 }
-            }
-        }
-    }
-}
-
-/// The acceleration and its derivatives, and the memory that computing them reuses.
-#[derive(Clone, Debug)]
-pub struct ForwardDerivatives<T = f64> {
-    /// The acceleration v̇.
-    pub vdot: Vec<T>,
-    /// ∂v̇/∂q, nv×nv: column j along direction j of the configuration's tangent space.
-    pub vdot_by_q: DMatrix<T>,
-    /// ∂v̇/∂v, nv×nv.
-    pub vdot_by_v: DMatrix<T>,
-    /// ∂v̇/∂τ = M⁻¹, nv×nv.
-    pub vdot_by_tau: DMatrix<T>,
-    inverse: InverseDerivatives<T>,
-    factors: DMatrix<T>,
-    tau: Vec<T>,
-    rows: Vec<T>,
-}
-
-impl<T: Scalar> ForwardDerivatives<T> {
-    /// Memory for the derivatives of a mechanism.
-    pub fn new(mechanism: &Mechanism<T>) -> Self {
-        let nv = mechanism.nv;
-        let zero = T::from(0.0);
-        let zeros = DMatrix::from_element(nv, nv, zero);
-        Self {
-            vdot: vec![zero; nv],
-            vdot_by_q: zeros.clone(),
-            vdot_by_v: zeros.clone(),
-            vdot_by_tau: zeros.clone(),
-            inverse: InverseDerivatives::new(mechanism),
-            factors: zeros,
-            tau: vec![zero; nv],
-            rows: vec![zero; 3 * nv * nv],
-        }
-    }
-}
-
-impl<T: Scalar> Mechanism<T> {
-    /// The acceleration of [`Mechanism::forward_dynamics`], with the same arguments, and its derivatives
-    /// with respect to configuration, velocity and τ: ∂v̇ = −M⁻¹ ∂ID(q, v, v̇). τ and applied forces are
-    /// constant; where they depend on the state, their derivatives are multiplied by `vdot_by_tau`.
-    ///
-    /// # Panics
-    /// When a slice or `derivatives` does not fit the mechanism, or a body is not there.
-    pub fn forward_dynamics_derivatives(
-        &self,
-        workspace: &mut Workspace<T>,
-        tau: &[T],
-        gravity: &Vector3<T>,
-        applied: &[BodyForce<T>],
-        derivatives: &mut ForwardDerivatives<T>,
-    ) {
-        let nv = self.nv;
-        self.check_lengths(&[], &[tau.len(), derivatives.vdot.len()]);
-        let d = derivatives;
-        let zero = T::from(0.0);
-        self.bias_forces(workspace, gravity, applied, &mut d.tau);
-        self.mass_matrix(workspace, &mut d.factors);
-        self.factorize(&mut d.factors);
-        for ((vdot, tau), bias) in d.vdot.iter_mut().zip(tau).zip(&d.tau) {
-            *vdot = *tau - *bias;
-        }
-        self.solve(&d.factors, &mut d.vdot);
-        d.inverse.update(self, workspace, &d.vdot, gravity, applied, &mut d.tau);
-        for (k, row) in d.rows.chunks_exact_mut((3 * nv).max(1)).enumerate() {
-            for j in 0..nv {
-                row[j] = -d.inverse.tau_by_q[(k, j)];
-                row[nv + j] = -d.inverse.tau_by_v[(k, j)];
-                row[2 * nv + j] = zero;
-            }
-            row[2 * nv + k] = T::from(1.0);
-        }
-        solve_rows(self, &d.factors, 3 * nv, &mut d.rows);
-        for (k, row) in d.rows.chunks_exact((3 * nv).max(1)).enumerate() {
-            for j in 0..nv {
-                d.vdot_by_q[(k, j)] = row[j];
-                d.vdot_by_v[(k, j)] = row[nv + j];
-                d.vdot_by_tau[(k, j)] = row[2 * nv + j];
             }
         }
     }

@@ -88,45 +88,24 @@ impl<T: Scalar> Mechanism<T> {
     /// When the factors are not nv×nv or `x` does not have nv numbers.
     pub fn solve(&self, factors: &DMatrix<T>, x: &mut [T]) {
         self.check_lengths(&[], &[factors.nrows(), factors.ncols(), x.len()]);
-        solve_rows(self, factors, 1, x);
-    }
-}
-
-/// Solves M X = B in place, with `width` right sides: `x` holds the rows of B one after another.
-pub(super) fn solve_rows<T: Scalar>(
-    mechanism: &Mechanism<T>,
-    factors: &DMatrix<T>,
-    width: usize,
-    x: &mut [T],
-) {
-    for k in (0..mechanism.nv).rev() {
-        // x_i −= L_ki x_k for all i that carry k, which come before k.
-        let (above, below) = x.split_at_mut(k * width);
-        let pivot = &mut below[..width];
-        let mut row = mechanism.v_parent[k];
-        while let Some(i) = row {
-            subtract(&mut above[i * width..(i + 1) * width], factors[(k, i)], pivot);
-            row = mechanism.v_parent[i];
+        for k in (0..self.nv).rev() {
+            // x_i −= L_ki x_k for all i that carry k, which come before k.
+            let pivot = x[k];
+            let mut row = self.v_parent[k];
+            while let Some(i) = row {
+                x[i] -= factors[(k, i)] * pivot;
+                row = self.v_parent[i];
+            }
+            x[k] *= factors[(k, k)].recip();
         }
-        let inverse = factors[(k, k)].recip();
-        for value in pivot {
-            *value *= inverse;
+        for k in 0..self.nv {
+            let mut column = self.v_parent[k];
+            while let Some(i) = column {
+                let above = x[i];
+                x[k] -= factors[(k, i)] * above;
+                column = self.v_parent[i];
+            }
         }
-    }
-    for k in 0..mechanism.nv {
-        let (above, below) = x.split_at_mut(k * width);
-        let mut column = mechanism.v_parent[k];
-        while let Some(i) = column {
-            subtract(&mut below[..width], factors[(k, i)], &above[i * width..(i + 1) * width]);
-            column = mechanism.v_parent[i];
-        }
-    }
-}
-
-#[inline]
-fn subtract<T: Scalar>(x: &mut [T], factor: T, y: &[T]) {
-    for (x, y) in x.iter_mut().zip(y) {
-        *x -= factor * *y;
     }
 }
 

@@ -37,7 +37,7 @@ mod vjp;
 mod workspace;
 
 pub use computed_torque::ComputedTorque;
-pub use derivatives::{ForwardDerivatives, InverseDerivatives};
+pub use derivatives::InverseDerivatives;
 pub use description::{
     BodyDescription, JointDescription, JointLimits, JointSpring, Mimic, STICTION_VELOCITY,
 };
