@@ -155,7 +155,7 @@ fn check(scene: &Scene, kind: &str) -> Result<GradientReport, String> {
         contact.positive_part_width = 0.0;
         contact.friction_regularization = Default::default();
     }
-    if integrator.is_error_controlled() {
+    if kind == "radau" {
         contact.rigid_stiffness = ContactSettings::rigid_stiffness_for(ACCURACY);
     }
     let mut model = scene.model.clone().into_builder();

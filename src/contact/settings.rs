@@ -94,8 +94,9 @@ pub struct ContactSettings<T = f64> {
     /// that give SAP an accuracy have it: steps whose error is controlled do not converge without.
     pub sap_stiction: bool,
     /// κ: the stiffness of the contacts of two rigid bodies over the mass of the heaviest body, 1/s². What rests on them lies up to
-    /// g/κ deep. The default, 10⁹, keeps it below 10 nm. Scenes that have an accuracy take the least with which that is below a
-    /// tenth of it: steps whose error is controlled have less stiffness to follow. It carries no derivative. Positive.
+    /// g/κ deep. The default, 10⁹, keeps it below 10 nm. Scenes of the solver `radau` take the least with which that is below
+    /// a tenth of their accuracy: its steps find contacts at every stage, and have less stiffness to follow then. Velocity-level
+    /// steps would follow vibrations. It carries no derivative. Positive.
     pub rigid_stiffness: f64,
     /// The bristle length ℓ, m: with it what sticks stays where it is, instead of creeping at a part of the
     /// stiction velocity v_s. It is damped over the time ℓ/v_s. Each pair of geometries then has a [`Deflection`](crate::contact::Deflection) in the

@@ -86,7 +86,9 @@ fn a_block_slides_as_far_as_its_friction_lets_it_in_every_direction() {
             assert!((slid - expected).abs() < 0.01 * expected, "{kind} {time_step}: {slid}, not {expected}");
             let aside = body.position.y * angle.cos() - body.position.x * angle.sin();
             assert!(aside.abs() < 1e-3 * slid, "{kind} {time_step}: {aside} aside");
-            assert!((body.position.z - 0.03).abs() < 1e-7, "{kind} {time_step}: {}", body.position.z);
+            // Contacts of Radau's steps are as soft as a tenth of the accuracy allows.
+            let depth = if kind.contains("radau") { 1e-6 } else { 1e-7 };
+            assert!((body.position.z - 0.03).abs() < depth, "{kind} {time_step}: {}", body.position.z);
             assert!(body.velocity.translational.norm() < 1e-6, "{kind} {time_step}");
         }
     }
@@ -227,7 +229,9 @@ fn steps_of_an_accuracy_agree_to_it() {
             end(&scene, 0.5).bodies[0]
         };
         let reference = end_at(1e-6);
-        assert!((reference.position.z - 0.03).abs() < 1e-8, "{kind}: {}", reference.position.z);
+        // Contacts of Radau's steps are as soft as a tenth of the accuracy allows.
+        let depth = if kind == "radau" { 1e-7 } else { 1e-8 };
+        assert!((reference.position.z - 0.03).abs() < depth, "{kind}: {}", reference.position.z);
         for accuracy in [1e-3, 1e-4, 1e-5] {
             let off = (end_at(accuracy).position - reference.position).norm();
             // Substeps of velocity-level kinds are ten times better than asked for in these impacts.

@@ -107,7 +107,6 @@ A problem and a fit come with the scene that they name, a fit also with a record
 What exists already is not overwritten without --force.
 
 Examples:
-  isobar init scene
   isobar init scene rubber.toml --elastic 'rubber 60 Shore A'
   isobar init problem push.toml
   isobar init fit -";

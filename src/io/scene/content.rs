@@ -26,7 +26,7 @@ use crate::io::scene::joint_tables::{InitialCoordinates, initial_state, joint, m
 use crate::io::scene::load_tables::loads;
 use crate::io::scene::plausibility::{scene_angle_warnings, size_warnings, solver_warnings};
 use crate::io::scene::robot_tables::{SceneRobot, UNIT_MASS, robot};
-use crate::io::scene::schema::{BodyTable, SceneTable};
+use crate::io::scene::schema::{BodyTable, SceneTable, SolverKind};
 use crate::io::scene::shape_schema::ShapeTable;
 use crate::io::scene::solver_tables::{ErrorControl, error_control, solver_tolerance};
 use crate::io::scene::visuals::RobotVisuals;
@@ -67,7 +67,9 @@ pub(in crate::io) fn content(path: &Path, table: &SceneTable) -> Result<Content,
     let mut contact = contact_settings(&table.contact, &root.key("contact"))?;
     if let Some(control) = error_control {
         contact.sap_stiction = true;
-        contact.rigid_stiffness = ContactSettings::rigid_stiffness_for(control.accuracy);
+        if table.solver.kind == SolverKind::Radau {
+            contact.rigid_stiffness = ContactSettings::rigid_stiffness_for(control.accuracy);
+        }
     }
     let mut materials = Vec::new();
     for (name, t) in &table.materials {

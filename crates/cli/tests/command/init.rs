@@ -69,6 +69,44 @@ fn a_scene_is_simulated() {
     assert!(last[1] > 0.2 && (0.04..0.05).contains(&last[3]), "{last:?}");
 }
 
+/// The ball of a scene is made of what is asked for, and `advise` finds the same modulus for the force that it lands with.
+#[test]
+fn a_ball_is_of_an_elastic_material() {
+    let folder = Folder::new("init-elastic");
+    let moduli = ["1e4,0.3", "silicone", "rubber", "steel"].map(|material| {
+        let said = printed(&folder, &format!("isobar init scene {material}.toml --elastic {material}"));
+        assert!(run(&folder, next(&said)).status.success(), "{material}");
+        let text = read(&folder, &format!("{material}.toml"));
+        assert!(text.contains(&format!("# {material}; `isobar advise --elastic`")), "{text}");
+        let table: toml::Table = text.parse().expect("a scene");
+        table["materials"]["elastic"]["hydroelastic_modulus"].as_float().expect("a number")
+    });
+    assert!(moduli.is_sorted(), "{moduli:?}");
+    // It lands with 0.0616 J, which is 2/5 F δ of Hertz; E* of rubber of 60 Shore A is 4.8e6 Pa.
+    let stiffness = 4.0 / 3.0 * 4.8e6 * 0.05_f64.sqrt();
+    let depth = (0.0616 / (0.4 * stiffness)).powf(0.4);
+    let expected = stiffness * depth.powf(1.5) / (std::f64::consts::PI * depth * depth);
+    // The mesh of the template has edges of 2 cm.
+    assert!((moduli[2] / expected - 1.0).abs() < 0.25, "{moduli:?}, {expected}");
+    let load = stiffness * depth.powf(1.5);
+    let line = format!("isobar advise rubber.toml --load {load} --elastic elastic=rubber --json");
+    let advice: Value = serde_json::from_str(&printed(&folder, &line)).expect("JSON");
+    let elastic = &advice["pairs"][0]["elastic"];
+    let advised = elastic["moduli"][0]["hydroelastic_modulus"].as_f64().expect("a number");
+    assert!((advised / moduli[2] - 1.0).abs() < 0.1, "{advised}, {moduli:?}");
+    assert_eq!(elastic["solution"], "hertz");
+    for (line, words) in [
+        ("isobar init fit --elastic steel", ["--elastic", "only a scene"]),
+        ("isobar init scene b.toml --elastic stele", ["stele", "Shore A"]),
+        ("isobar init scene b.toml --elastic 10,0.3", ["10,0.3", "half its size"]),
+        ("isobar advise rubber.toml --elastic foam=steel", ["\"foam\"", "elastic"]),
+        ("isobar advise rubber.toml --elastic elastic=steel --thickness 0", ["--thickness", "more than 0"]),
+    ] {
+        let message = refused(&folder, line);
+        assert!(words.iter().all(|word| message.contains(word)), "{line}: {message}");
+    }
+}
+
 #[test]
 fn a_problem_is_optimized() {
     let folder = Folder::new("init-problem");

@@ -161,7 +161,7 @@ fn what_cannot_be_drawn_is_told_in_a_line_where_a_motion_is_recorded() {
         "broken.obj:1: ",
         "the visual element of link `left arm` (`sphere` has radius = \"wide\"",
         "`meshes/fin.obj` of link `left arm` (it reaches farther than 1e9 m)",
-        "visual meshes are read from .obj, .ply, .stl, .vtk and .msh",
+        "visual meshes are read from .obj, .ply, .stl, .vtk, .vtu and .msh",
     ] {
         assert!(line.contains(part), "{part}: {line}");
     }
