@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::messages::text_output;
+use super::messages::{remark, text_output};
 use super::outputs::print_json;
 use super::simulate::simulation_error;
 use super::{Error, load_scene};
@@ -86,6 +86,15 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Error> {
             motion.advice(&settings, &how)
         }
     };
+    for (name, _) in &arguments.elastic {
+        let mut found = advice.pairs.iter().filter_map(|pair| pair.elastic.as_ref());
+        if !found.any(|elastic| elastic.moduli.iter().any(|modulus| modulus.material == *name)) {
+            remark(format_args!(
+                "isobar: no modulus is found for material `{name}`: only compliant bodies that meet others and carry the load \
+                 have one"
+            ));
+        }
+    }
     match arguments.json {
         true => print_json(&advice),
         false => Ok(print_text(&mut text_output(), &advice)?),

@@ -95,6 +95,12 @@ fn a_ball_is_of_an_elastic_material() {
     let advised = elastic["moduli"][0]["hydroelastic_modulus"].as_f64().expect("a number");
     assert!((advised / moduli[2] - 1.0).abs() < 0.1, "{advised}, {moduli:?}");
     assert_eq!(elastic["solution"], "hertz");
+    let squeezed = run(&folder, "isobar advise rubber.toml --load 1e9 --elastic elastic=rubber");
+    let told = String::from_utf8(squeezed.stderr).expect("text");
+    assert!(
+        squeezed.status.success() && told.contains("no modulus is found for material `elastic`"),
+        "{told}"
+    );
     for (line, words) in [
         ("isobar init fit --elastic steel", ["--elastic", "only a scene"]),
         ("isobar init scene b.toml --elastic stele", ["stele", "Shore A"]),
