@@ -71,17 +71,17 @@ impl SceneCheck<'_> {
 
     /// The derivatives of the states after one step and after all, by the Jacobian of each step: a row for
     /// each direction of the state's tangent space, a column for each parameter and then for a shift of
-    /// each control value; and the largest sensitivity that each direction has had by then, to these and to the initial
+    /// each of these control values; and the largest sensitivity that each direction has had by then, to these and to the initial
     /// state: what depends on none of the parameters has its magnitude from there.
     pub(super) fn by_step_jacobians(
         &self,
         integrator: Integrator,
-        parameters: &[Parameter],
+        (parameters, controls): (&[Parameter], &[usize]),
         scales: &[f64],
     ) -> Result<[Sensitive; 2], SimulationError> {
         let model = self.differentiated(parameters)?;
         let (n, count) = (self.state.tangent_dimension(), parameters.len());
-        let mut by_all = DMatrix::zeros(n, count + self.controls.dimension());
+        let mut by_all = DMatrix::zeros(n, count + controls.len());
         for (column, parameter) in parameters.iter().enumerate() {
             if let Some(direction) = parameter.initial_tangent(self.model) {
                 by_all[(direction, column)] = 1.0;
@@ -111,8 +111,8 @@ impl SceneCheck<'_> {
             by_start = &jacobian.by_state * &by_start;
             let mut of_parameters = by_all.columns_mut(0, count);
             of_parameters += &jacobian.by_parameters;
-            let mut of_controls = by_all.columns_mut(count, self.controls.dimension());
-            of_controls += &jacobian.by_control;
+            let mut of_controls = by_all.columns_mut(count, controls.len());
+            of_controls += jacobian.by_control.select_columns(controls);
             note(&mut largest, &by_all, &by_start);
             if step == 0 {
                 after_one = (by_all.clone(), largest.clone());
@@ -126,7 +126,7 @@ impl SceneCheck<'_> {
     pub(super) fn by_step_vjp(
         &self,
         integrator: Integrator,
-        parameters: &[Parameter],
+        (parameters, controls): (&[Parameter], &[usize]),
     ) -> Result<DMatrix<f64>, SimulationError> {
         let model = self.differentiated(parameters)?;
         let n = self.state.tangent_dimension();
@@ -142,18 +142,18 @@ impl SceneCheck<'_> {
                     StepCotangent { state: &mut state, control: &mut control, model: &mut by_model };
                 tape.vjp(&model, self.applied, &mut derivatives, &mut out);
                 let by_parameters = model.by_parameters(&state, &by_model);
-                rows.push(RowDVector::from_vec([by_parameters, control].concat()));
+                let by_controls = controls.iter().map(|i| control[*i]);
+                rows.push(RowDVector::from_vec(by_parameters.into_iter().chain(by_controls).collect()));
             }
             Ok(())
         })?;
         Ok(DMatrix::from_rows(&rows))
     }
+}
 
-    /// The derivatives with respect to the parameters and to a shift of each control value.
-    pub(super) fn row(&self, gradient: LossGradient) -> RowDVector<f64> {
-        let controls = &gradient.by_controls;
-        let shift = |i: usize| (0..controls.steps()).map(|step| controls.row(step)[i]).sum();
-        let by_shifts = (0..self.controls.dimension()).map(shift).collect();
-        RowDVector::from_vec([gradient.by_parameters, by_shifts].concat())
-    }
+/// The derivatives with respect to the parameters and to a shift of each of these control values.
+pub(super) fn row(gradient: LossGradient, controls: &[usize]) -> RowDVector<f64> {
+    let by = &gradient.by_controls;
+    let shift = |i: &usize| (0..by.steps()).map(|step| by.row(step)[*i]).sum();
+    RowDVector::from_vec([gradient.by_parameters, controls.iter().map(shift).collect()].concat())
 }

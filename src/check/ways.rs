@@ -10,8 +10,7 @@ use super::comparison::{Comparison, Verdict};
 use super::report::{GradientReport, ReportRow, Way, component_name};
 use super::scene::SceneCheck;
 use super::varied::{CheckedValue, Varied};
-use super::way_derivatives::Weighted;
-use crate::multibody::Parameter;
+use super::way_derivatives::{Weighted, row};
 use crate::parallel::in_parallel;
 use crate::rollout::{
     Checkpoints, Rollout, SimulationError, SimulationSettings, loss_gradient, loss_gradient_forward,
@@ -138,13 +137,15 @@ impl SceneCheck<'_> {
             return Ok(Vec::new());
         }
         let by_dual_numbers = self.by_dual_numbers(parameters)?;
-        let list: Vec<Parameter> = parameters
-            .iter()
-            .filter_map(|(varied, ..)| match varied {
-                Varied::Parameter(parameter) => Some(*parameter),
-                Varied::Control(_) => None,
-            })
-            .collect();
+        // Parameters come before control values.
+        let (mut list, mut controls) = (Vec::new(), Vec::new());
+        for (varied, ..) in parameters {
+            match varied {
+                Varied::Parameter(parameter) => list.push(*parameter),
+                Varied::Control(i) => controls.push(*i),
+            }
+        }
+        let of = (&list[..], &controls[..]);
         let until = self.steps as f64 * self.time_step;
         self.with_tightest(|integrator| {
             let [mut after_one, mut after_all] = by_dual_numbers.clone();
@@ -155,11 +156,11 @@ impl SceneCheck<'_> {
             let settings = SimulationSettings { integrator, time_step: self.time_step };
             let rollout = Rollout::new(self.model, self.state, settings, until);
             let rollout = rollout.under(self.applied).with_controls(self.controls).holding(&self.substeps);
-            let [one, composed] = self.by_step_jacobians(integrator, &list, scales)?;
+            let [one, composed] = self.by_step_jacobians(integrator, of, scales)?;
             (after_one.largest, after_all.largest) = (one.1, composed.1);
             let (after_one, after_all) = (Arc::new(after_one), Arc::new(after_all));
             add("one step, Jacobian", one.0, &after_one);
-            add("one step, vector–Jacobian products", self.by_step_vjp(integrator, &list)?, &after_one);
+            add("one step, vector–Jacobian products", self.by_step_vjp(integrator, of)?, &after_one);
             add(&format!("{ALL_STEPS}, Jacobians of steps"), composed.0, &after_all);
             let n = after_all.derivatives.nrows();
             let sums = format!("weighted sum of the state after {} steps", self.steps);
@@ -167,7 +168,11 @@ impl SceneCheck<'_> {
             let weighted = Arc::new(after_all.weighted(&weightings, &sums));
             let gradient = loss_gradient_forward(&rollout, &Weighted(&weightings[0]), &list)?;
             let first = Arc::new(after_all.weighted(&weightings[..1], &sums));
-            add(&format!("{ALL_STEPS}, forward sweep"), DMatrix::from_rows(&[self.row(gradient)]), &first);
+            add(
+                &format!("{ALL_STEPS}, forward sweep"),
+                DMatrix::from_rows(&[row(gradient, &controls)]),
+                &first,
+            );
             let units = (0..n).map(|i| (0..n).map(|k| if i == k { 1.0 } else { 0.0 }).collect()).collect();
             let (weightings, expected): (Vec<Vec<f64>>, &Arc<Rows>) =
                 if n <= MOST_SWEEPS { (units, &after_all) } else { (weightings, &weighted) };
@@ -178,7 +183,7 @@ impl SceneCheck<'_> {
                 (Checkpoints::Binomial(2), "two states kept"),
             ] {
                 let sweep = |weights: &Vec<f64>| {
-                    Ok(self.row(loss_gradient(&rollout, &Weighted(weights), &list, checkpoints)?))
+                    Ok(row(loss_gradient(&rollout, &Weighted(weights), &list, checkpoints)?, &controls))
                 };
                 let rows = in_parallel(&weightings, sweep).into_iter();
                 let rows = rows.collect::<Result<Vec<_>, SimulationError>>()?;

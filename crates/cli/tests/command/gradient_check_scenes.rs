@@ -412,6 +412,17 @@ fn components_without_any_sensitivity_are_no_alarm() {
     }
 }
 
+/// The columns of commands are those that are asked for.
+#[test]
+fn one_command_of_several_is_checked_by_itself() {
+    for actuator in ["lift", "squeeze"] {
+        let only = format!("command of {actuator}");
+        let output =
+            isobar(&["gradient-check", "examples/grasp_lift/gripper.toml", "--steps", "3", "--only", &only]);
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
 /// What depends on none of the parameters that are asked for has nothing to be measured by among their derivatives.
 #[test]
 fn nothing_is_wrong_where_a_component_depends_on_no_parameter() {
