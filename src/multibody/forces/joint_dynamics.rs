@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, Vector3};
 use super::force_values::Forces;
 use crate::multibody::parameters::model_gradient::add_mass;
 use crate::multibody::tree::{
-    BodyForce, InverseSensitivity, JointState, Mechanism, MotionCotangent, velocities_of_bodies,
+    BodyForce, InverseDerivatives, JointState, Mechanism, MotionCotangent, velocities_of_bodies,
 };
 use crate::multibody::{BodyFrame, JointKinematics, Model, ModelGradient, TANGENT_DIMENSION};
 use crate::scalar::Scalar;
@@ -80,8 +80,11 @@ impl<T: Scalar> JointAcceleration<T> {
 #[derive(Debug, Default)]
 pub(crate) struct JointSensitivity {
     kinematics: JointKinematics,
-    inverse: Option<InverseSensitivity>,
+    /// The mass matrix at the state of the last evaluation, its factors, τ, and the derivatives of τ.
+    mass_matrix: DMatrix<f64>,
     factors: DMatrix<f64>,
+    tau: Vec<f64>,
+    inverse: Option<InverseDerivatives>,
     applied: Vec<BodyForce>,
     acceleration: JointAcceleration,
 }
@@ -105,9 +108,7 @@ impl JointSensitivity {
             return;
         }
         let workspace = self.kinematics.update(mechanism, &joints.q, &joints.v);
-        if self.factors.nrows() != n {
-            self.factors = DMatrix::zeros(n, n);
-        }
+        fit(&mut self.factors, n);
         mechanism.mass_matrix(workspace, &mut self.factors);
         mechanism.factorize(&mut self.factors);
         mechanism.solve(&self.factors, &mut by_force.joints);
@@ -143,20 +144,24 @@ impl JointSensitivity {
     /// Evaluates how τ of inverse dynamics depends on everything, at a state, an acceleration, and
     /// forces on the moving bodies that keep their components in W.
     pub fn evaluate(&mut self, model: &Model, joints: &JointState, vdot: &[f64], forces: &[SpatialForce]) {
-        let Self { kinematics, inverse, applied, .. } = self;
+        let Self { kinematics, mass_matrix, tau, inverse, applied, .. } = self;
         let mechanism = &model.mechanism;
         link_forces(model, forces, applied);
         let workspace = kinematics.update(mechanism, &joints.q, &joints.v);
         if inverse.as_ref().is_some_and(|i| !i.fits(mechanism)) {
             *inverse = None;
         }
-        let inverse = inverse.get_or_insert_with(|| InverseSensitivity::new(mechanism));
-        inverse.evaluate(mechanism, workspace, vdot, &model.gravity, applied);
+        let inverse = inverse.get_or_insert_with(|| InverseDerivatives::new(mechanism));
+        let n = mechanism.velocity_dimension();
+        fit(mass_matrix, n);
+        tau.resize(n, 0.0);
+        mechanism.mass_matrix(workspace, mass_matrix);
+        mechanism.inverse_dynamics_derivatives(workspace, vdot, &model.gravity, applied, tau, inverse);
     }
 
     /// The mass matrix at the state of [`Self::evaluate`].
-    pub fn mass_matrix(&self) -> Option<&DMatrix<f64>> {
-        self.inverse.as_ref().map(|i| &i.mass_matrix)
+    pub const fn mass_matrix(&self) -> &DMatrix<f64> {
+        &self.mass_matrix
     }
 
     /// Adds the derivatives of −`left`ᵀ τ: by configuration and velocity to `by_joints`, one
@@ -172,7 +177,12 @@ impl JointSensitivity {
         let mechanism = &model.mechanism;
         let minus: Vec<f64> = left.iter().map(|x| -x).collect();
         let (by_q, by_v) = by_joints.split_at_mut(left.len());
-        inverse.add_vjp(&minus, by_q, by_v);
+        for (i, minus) in minus.iter().enumerate().filter(|(_, minus)| **minus != 0.0) {
+            for j in 0..left.len() {
+                by_q[j] += minus * inverse.tau_by_q[(i, j)];
+                by_v[j] += minus * inverse.tau_by_v[(i, j)];
+            }
+        }
         let workspace = self.kinematics.of(mechanism);
         by_model.gravity += mechanism.inverse_dynamics_by_gravity(workspace, &minus);
         if by_model.of_links {
@@ -191,6 +201,13 @@ impl JointSensitivity {
         velocities_of_bodies(mechanism, self.kinematics.of(mechanism), rates, links, |v| {
             out.push(SpatialForce::new(v.rotational, v.translational));
         });
+    }
+}
+
+/// Makes a matrix one of n rows and columns.
+fn fit(matrix: &mut DMatrix<f64>, n: usize) {
+    if matrix.nrows() != n {
+        *matrix = DMatrix::zeros(n, n);
     }
 }
 

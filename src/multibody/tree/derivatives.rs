@@ -79,7 +79,7 @@ impl<T: Scalar> InverseDerivatives<T> {
     }
 
     /// Whether this is memory for a mechanism with as many joints and coordinates.
-    pub(super) fn fits(&self, mechanism: &Mechanism<T>) -> bool {
+    pub(in crate::multibody) fn fits(&self, mechanism: &Mechanism<T>) -> bool {
         self.moving.len() == mechanism.joints.len() && self.directions.len() == mechanism.coordinate.len()
     }
 

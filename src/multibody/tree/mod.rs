@@ -49,6 +49,6 @@ pub use mechanism::{Body, Follows, Joint, Mechanism, Tree};
 pub(crate) use midpoint_rule::MidpointRule;
 pub use state::JointState;
 pub use velocity_level::StepInput;
+pub use vjp::MotionCotangent;
 pub(in crate::multibody) use vjp::velocities_of_bodies;
-pub use vjp::{InverseSensitivity, MotionCotangent};
 pub use workspace::Workspace;

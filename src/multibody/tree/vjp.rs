@@ -1,10 +1,8 @@
 //! Vector–Jacobian products: from those of one number by the motions of bodies, or by generalized
 //! forces, to those by the coordinates of the joints and by the bodies' masses.
 
-use nalgebra::{DMatrix, Vector3};
+use nalgebra::Vector3;
 
-use super::InverseDerivatives;
-use super::inverse_dynamics::BodyForce;
 use super::mechanism::Mechanism;
 use super::workspace::Workspace;
 use crate::scalar::DualArray;
@@ -108,68 +106,6 @@ fn velocities_at(mechanism: &Mechanism, workspace: &Workspace, v: &[f64]) -> Vec
         velocities.push(velocity);
     }
     velocities
-}
-
-/// The dependence of the forces τ of [`Mechanism::inverse_dynamics`] on
-/// configuration, velocity, gravity and masses, at given accelerations and applied forces, to be
-/// multiplied with any number of vectors from the left.
-#[derive(Clone, Debug)]
-pub struct InverseSensitivity {
-    /// The mass matrix: the derivative with respect to v̇.
-    pub mass_matrix: DMatrix<f64>,
-    derivatives: InverseDerivatives,
-    tau: Vec<f64>,
-}
-
-impl InverseSensitivity {
-    /// Memory for a mechanism.
-    pub fn new(mechanism: &Mechanism) -> Self {
-        let nv = mechanism.velocity_dimension();
-        Self {
-            mass_matrix: DMatrix::zeros(nv, nv),
-            derivatives: InverseDerivatives::new(mechanism),
-            tau: vec![0.0; nv],
-        }
-    }
-
-    /// Whether this is memory for a mechanism with as many coordinates.
-    pub(in crate::multibody) fn fits(&self, mechanism: &Mechanism) -> bool {
-        self.tau.len() == mechanism.velocity_dimension() && self.derivatives.fits(mechanism)
-    }
-
-    /// Evaluates the dependence at the state of the last
-    /// [`Mechanism::update_kinematics`], with an acceleration, gravity, and forces
-    /// on bodies that keep their components in W. The workspace is left with the accelerations.
-    ///
-    /// # Panics
-    /// When `vdot` does not have nv numbers.
-    pub fn evaluate(
-        &mut self,
-        mechanism: &Mechanism,
-        workspace: &mut Workspace,
-        vdot: &[f64],
-        gravity: &Vector3<f64>,
-        applied: &[BodyForce],
-    ) {
-        let Self { mass_matrix: matrix, derivatives, tau } = self;
-        mechanism.mass_matrix(workspace, matrix);
-        mechanism.inverse_dynamics_derivatives(workspace, vdot, gravity, applied, tau, derivatives);
-    }
-
-    /// Adds to `by_q` and `by_v` the derivatives of `left`ᵀ τ.
-    ///
-    /// # Panics
-    /// When a slice does not have nv numbers.
-    pub fn add_vjp(&self, left: &[f64], by_q: &mut [f64], by_v: &mut [f64]) {
-        let n = self.tau.len();
-        assert_eq!([left.len(), by_q.len(), by_v.len()], [n; 3], "a number for each coordinate");
-        for (i, l) in left.iter().enumerate().filter(|(_, l)| **l != 0.0) {
-            for j in 0..n {
-                by_q[j] += l * self.derivatives.tau_by_q[(i, j)];
-                by_v[j] += l * self.derivatives.tau_by_v[(i, j)];
-            }
-        }
-    }
 }
 
 impl Mechanism {

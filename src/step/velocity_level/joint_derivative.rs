@@ -94,17 +94,16 @@ impl JointDerivatives {
         // of computed torque
         let scaled: Vec<f64> = mu.iter().map(|m| m * at.dt).collect();
         self.sensitivity.subtract_vjp(model, &scaled, by_joints, by_model);
-        if let Some(mass) = self.sensitivity.mass_matrix() {
-            for i in 0..n {
-                by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
-            }
-            model.for_each_computed_torque(at.split_control().0, |axis| {
-                let by_acceleration: f64 = (0..n).map(|k| mass[(axis.v, k)] * scaled[k]).sum();
-                by_joints[axis.v] -= by_acceleration * axis.law.stiffness;
-                let (q, v) = (at.before.joints.q[axis.q], self.velocity[axis.v]);
-                axis.add_vjp(by_acceleration, q + v * at.dt, v, by_commands, by_model);
-            });
+        let mass = self.sensitivity.mass_matrix();
+        for i in 0..n {
+            by_joints[n + i] += (0..n).map(|k| mass[(i, k)] * mu[k]).sum::<f64>();
         }
+        model.for_each_computed_torque(at.split_control().0, |axis| {
+            let by_acceleration: f64 = (0..n).map(|k| mass[(axis.v, k)] * scaled[k]).sum();
+            by_joints[axis.v] -= by_acceleration * axis.law.stiffness;
+            let (q, v) = (at.before.joints.q[axis.q], self.velocity[axis.v]);
+            axis.add_vjp(by_acceleration, q + v * at.dt, v, by_commands, by_model);
+        });
         let by_impulse = InertialMotion { impulse: mu.to_vec(), ..InertialMotion::default() };
         self.add_inertial(model, &by_impulse, by_joints, by_model);
         let (q, v) = (&at.before.joints.q, &self.velocity);
