@@ -9,7 +9,7 @@ use argmin::core::Error;
 use serde::Serialize;
 
 pub use self::settings::{FitSettings, FitStarts, Method};
-pub use self::several::{StartOutcome, fit_from_starts};
+pub use self::several::{StartOutcome, fit_from_starts, fit_some_starts};
 pub(super) use self::solve::{ROUGH, solve};
 use self::solve::{Solved, solve_from, values_at};
 use super::least_squares::{Finer, FittedModel, LeastSquares, Residuals, half_square};

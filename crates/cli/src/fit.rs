@@ -1,5 +1,6 @@
 //! `isobar fit`: parameters of a scene from measurements.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,14 +15,16 @@ use super::fit_report::{FitReport, StartsReport};
 use super::fit_resume::{KeptFits, fit_error};
 use super::loaded::of_kind;
 use super::messages::{remark, text_output};
+use super::optimize_report::start_line;
 use super::outputs::{check_outputs, print_json, write_json};
 use super::progress::{among_bars, of_parts, several};
 use super::recordings::check_page;
+use super::shard::Shard;
 use isobar::interruption;
 use isobar::io::reference::FileKind;
 use isobar::io::{FileError, FitFile, write_atomically};
 use isobar::optimize::ProblemError;
-use isobar::optimize::fit::{Fit, fit_from_starts};
+use isobar::optimize::fit::{Fit, StartOutcome, fit_from_starts, fit_some_starts};
 use isobar::optimize::identification::{Identification, MeasurementError, UntouchedIndentation};
 use isobar::optimize::profile::{Profile, judge_one_sided, profiles};
 use isobar_report::write_page;
@@ -44,6 +47,10 @@ pub(super) struct FitArguments {
     /// had come to is kept beside that file, as NAME.progress.json and with numbers
     #[arg(long, requires = "out", conflicts_with = "evaluate")]
     resume: bool,
+    /// Fit from every Nth of the file's `starts` only, from the Kth on, as one of N jobs on several machines, and keep what they come to
+    /// beside --out; --resume without it then takes the best of all
+    #[arg(long, value_name = "K/N", requires = "out", conflicts_with_all = ["evaluate", "compare", "profiles", "record"])]
+    shard: Option<Shard>,
     /// Also follow the cost along each parameter, with the others fitted again, to intervals that need not be symmetric
     #[arg(long, conflicts_with_all = ["evaluate", "compare"])]
     profiles: bool,
@@ -140,6 +147,19 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     let (bars, iterations) = (several(), file.settings().max_iterations);
     let progress = |_| Some(among_bars(iterations, &bars));
     let checkpoint = |start| kept.as_ref().map(|kept| kept.at(&[start], &digest));
+    if let (Some(shard), Some(kept)) = (arguments.shard, &kept) {
+        let own = fit_some_starts(
+            &problem,
+            &file.parameters,
+            file.settings(),
+            |k| shard.has(k),
+            progress,
+            checkpoint,
+        );
+        let own = own.map_err(|error| fit_error(&arguments.fit, &error))?;
+        kept.check()?;
+        return end_of_shard(arguments, shard, &own);
+    }
     let mut result = fit_from_starts(&problem, &file.parameters, file.settings(), progress, checkpoint)
         .map_err(|error| fit_error(&arguments.fit, &error))?;
     result.uncertainty.judge_misfit();
@@ -206,6 +226,29 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Error> {
     }
 }
 
+/// Tells what became of the starts of one of several jobs.
+fn end_of_shard(
+    arguments: &FitArguments,
+    shard: Shard,
+    outcomes: &[(usize, StartOutcome)],
+) -> Result<(), Error> {
+    let fit = arguments.fit.display();
+    if interruption::is_requested() {
+        let again = format!("--shard {shard} --resume goes on");
+        return Err(Error::Interrupted(format!("{fit}: job {shard} was stopped; {again}")));
+    }
+    if arguments.json {
+        return print_json(&outcomes.iter().map(|(_, outcome)| outcome).collect::<Vec<_>>());
+    }
+    let mut out = text_output();
+    for (k, StartOutcome { cost, termination, .. }) in outcomes {
+        writeln!(out, "{}", start_line(*k, *cost, termination))?;
+    }
+    let kept = arguments.out.as_deref().unwrap_or(Path::new("")).display();
+    writeln!(out, "When all jobs have ended: isobar fit {fit} --out {kept} --resume")?;
+    Ok(())
+}
+
 /// The profiles of a result.
 fn followed(problem: &Identification, file: &FitFile, result: &Fit) -> Result<Vec<Profile>, Error> {
     let bar = of_parts(2 * file.parameters.len(), "sides of profiles");
@@ -267,8 +310,19 @@ fn kept_fits(
     let kept = arguments.out.as_deref().map(KeptFits::beside);
     outputs.extend(kept.iter().map(|kept| kept.path(&[0])));
     check_outputs(&outputs, &file.files()?)?;
+    let count = file.settings().starts.count;
+    if let Some(shard) = arguments.shard.filter(|shard| count < 2 || !(0..count).any(|k| shard.has(k))) {
+        let allowed =
+            format!("one of no more jobs than there are starts: {count}; `starts` in [solver] asks for more");
+        return Err(Error::Value { name: "shard", found: shard.to_string(), allowed });
+    }
     if let Some(kept) = kept.as_ref().filter(|_| !arguments.resume) {
-        kept.remove()?;
+        match arguments.shard {
+            None => kept.remove()?,
+            Some(shard) => {
+                (0..count).filter(|k| shard.has(*k)).try_for_each(|k| kept.remove_at(&[k]))?;
+            }
+        }
     }
     Ok(kept)
 }

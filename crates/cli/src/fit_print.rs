@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::Error;
 use super::fit_report::{FitReport, StartsReport, measured_quantities, one_sided, overall};
+use super::optimize_report::start_line;
 use isobar::optimize::fit::Fit;
 use isobar::optimize::identification::MeasurementError;
 use isobar::optimize::uncertainty::{Estimate, Identifiability};
@@ -114,8 +115,7 @@ fn print_starts(out: &mut dyn Write, fit: &Fit) -> Result<(), Error> {
     let best = fit.starts.iter().filter(|start| start.is_best).count();
     writeln!(out, "{best} of {} starts ended at the best optimum", fit.starts.len())?;
     for (k, start) in fit.starts.iter().enumerate().filter(|(_, start)| !start.is_best) {
-        let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
-        writeln!(out, "  start {k}: cost {cost}, {}", start.termination)?;
+        writeln!(out, "  {}", start_line(k, start.cost, &start.termination))?;
     }
     Ok(())
 }

@@ -93,15 +93,34 @@ impl KeptFits {
         Ok(())
     }
 
+    /// Removes the file of one place, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove_at(&self, place: &[usize]) -> Result<(), Error> {
+        match fs::remove_file(self.path(place)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(Error::Write { path: self.path(place).display().to_string(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// That all could be written.
+    ///
+    /// # Errors
+    /// One of the files could not be.
+    pub fn check(&self) -> Result<(), Error> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
     /// The end of what is kept: nothing is left to go on with.
     ///
     /// # Errors
     /// A file could not be written, or cannot be removed.
     pub fn end(&self) -> Result<(), Error> {
-        match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => self.remove(),
-        }
+        self.check()?;
+        self.remove()
     }
 }
 

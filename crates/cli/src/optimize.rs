@@ -333,7 +333,7 @@ fn end_of_shard(
     }
     let mut out = text_output();
     for ((k, _), report) in starts.iter().zip(&reports) {
-        writeln!(out, "{}", start_line(*k, report))?;
+        writeln!(out, "{}", start_line(*k, report.cost, &report.termination))?;
     }
     let folder = arguments.out.as_deref().unwrap_or(Path::new("")).display();
     writeln!(out, "When all jobs have ended: isobar optimize {problem} --out {folder} --resume")?;

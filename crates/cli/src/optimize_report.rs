@@ -205,9 +205,9 @@ fn write_commands(out: &mut dyn Write, commands: &[OptimizedCommand]) -> std::io
 }
 
 /// What became of a start with a number.
-pub(super) fn start_line(number: usize, start: &StartReport) -> String {
-    let cost = start.cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
-    format!("start {number}: cost {cost}, {}", start.termination)
+pub(super) fn start_line(number: usize, cost: Option<f64>, termination: &str) -> String {
+    let cost = cost.map_or("-".to_owned(), |cost| format!("{cost:.6e}"));
+    format!("start {number}: cost {cost}, {termination}")
 }
 
 /// Prints the result for people.
@@ -218,7 +218,7 @@ pub(super) fn print_report(
 ) -> Result<(), Error> {
     let optimum = &report.optimum;
     for (k, start) in report.starts.iter().enumerate() {
-        writeln!(out, "{}", start_line(k, start))?;
+        writeln!(out, "{}", start_line(k, start.cost, &start.termination))?;
     }
     let evaluations = &optimum.evaluations;
     writeln!(

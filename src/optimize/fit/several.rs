@@ -75,10 +75,68 @@ pub fn fit_from_starts<R: Residuals + Clone + Send + Sync>(
     fit_copies(model, &copy, parameters, settings, &told)
 }
 
+/// Fits from those of several starts that are of one job among others ([`fit_from_starts`]), of which `checkpoint` keeps what they
+/// come to: `fit_from_starts` goes on from there, on any machine. Returns the number of each, from 0, and what became of it;
+/// which is best is not told.
+///
+/// # Errors
+/// What was kept is of something else, or there is one start.
+pub fn fit_some_starts<R: Residuals + Clone + Send + Sync>(
+    model: &R,
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    is_own: impl Fn(usize) -> bool,
+    progress: impl Fn(usize) -> Option<ProgressObserver> + Sync,
+    checkpoint: impl Fn(usize) -> Option<ProblemCheckpoints> + Sync,
+) -> Result<Vec<(usize, StartOutcome)>, Error> {
+    let copy = || -> Box<dyn FittedModel + '_> { Box::new(model.clone()) };
+    let told = Told { progress: &progress, checkpoint: &checkpoint };
+    let all = starts(parameters, settings.starts)?;
+    if all.len() == 1 {
+        return Err(Error::msg("a fit from one start is not divided"));
+    }
+    let own: Vec<_> = all.iter().enumerate().filter(|(k, _)| is_own(*k)).collect();
+    let before = cost_at_start(model, parameters)?;
+    let results = solve_starts(&own, &copy, parameters, settings, (before, &told))?;
+    let outcome =
+        |((k, from), result): (&(usize, &Vec<f64>), &Solution)| Ok((*k, outcome(parameters, result, from)?));
+    own.iter().zip(&results).map(outcome).collect()
+}
+
 /// What is told of, and kept of, the fit from each start.
 struct Told<'a> {
     progress: &'a (dyn Fn(usize) -> Option<ProgressObserver> + Sync),
     checkpoint: &'a (dyn Fn(usize) -> Option<ProblemCheckpoints> + Sync),
+}
+
+/// What a start came to, and the model's own unknowns there.
+type Solution = Result<(Solved, Vec<f64>), Error>;
+
+/// Fits copies of a model from starts, each with its number.
+fn solve_starts<'m>(
+    starts: &[(usize, &Vec<f64>)],
+    copy: &(dyn Fn() -> Box<dyn FittedModel + 'm> + Sync),
+    parameters: &FitParameters,
+    settings: &FitSettings,
+    (before, Told { progress, checkpoint }): (f64, &Told<'_>),
+) -> Result<Vec<Solution>, Error> {
+    let one = |(k, start): &(usize, &Vec<f64>)| -> Solution {
+        let model = copy();
+        let cost = if *k == 0 { before } else { f64::INFINITY };
+        let kept = checkpoint(*k)
+            .map(|place| ProblemCheckpoints { problem: format!("{} {k}", place.problem), ..place });
+        let start = ((*start).clone(), cost);
+        let solved = solve_from(&*model, parameters, settings, &start, (progress(*k).as_ref(), kept))?;
+        let unknowns = model.unknowns();
+        Ok((solved, unknowns))
+    };
+    let mut results = in_parallel(starts, one);
+    // A mistake of the call, not of a start.
+    let is_other = |result: &Solution| result.as_ref().is_err_and(|error| error.is::<DataError>());
+    match results.iter().position(is_other) {
+        Some(fatal) => results.swap_remove(fatal).map(|_| Vec::new()),
+        None => Ok(results),
+    }
 }
 
 /// Fits copies of a model, and leaves the model with the unknowns of the best.
@@ -87,31 +145,21 @@ fn fit_copies<'m>(
     copy: &(dyn Fn() -> Box<dyn FittedModel + 'm> + Sync),
     parameters: &FitParameters,
     settings: &FitSettings,
-    Told { progress, checkpoint }: &Told<'_>,
+    told: &Told<'_>,
 ) -> Result<Fit, Error> {
     let before = cost_at_start(model, parameters)?;
     let all = starts(parameters, settings.starts)?;
     if let [only] = &all[..] {
         let start = (only.clone(), before);
-        let solved = solve_from(model, parameters, settings, &start, (progress(0).as_ref(), checkpoint(0)))?;
+        let (progress, kept) = ((told.progress)(0), (told.checkpoint)(0));
+        let solved = solve_from(model, parameters, settings, &start, (progress.as_ref(), kept))?;
         return finish(model, parameters, settings, before, solved);
     }
-    let one = |(k, start): (usize, &Vec<f64>)| -> Result<(Solved, Vec<f64>), Error> {
-        let model = copy();
-        let cost = if k == 0 { before } else { f64::INFINITY };
-        let kept = checkpoint(k)
-            .map(|place| ProblemCheckpoints { problem: format!("{} {k}", place.problem), ..place });
-        let start = (start.clone(), cost);
-        let solved = solve_from(&*model, parameters, settings, &start, (progress(k).as_ref(), kept))?;
-        let unknowns = model.unknowns();
-        Ok((solved, unknowns))
-    };
-    let mut results = in_parallel(all.iter().enumerate(), one);
-    let is_other = |result: &Result<_, Error>| result.as_ref().is_err_and(|error| error.is::<DataError>());
-    let fatal = results.iter().position(is_other);
+    let numbered: Vec<_> = all.iter().enumerate().collect();
+    let mut results = solve_starts(&numbered, copy, parameters, settings, (before, told))?;
     let best = lowest(results.iter().map(|result| result.as_ref().ok().map(|(solved, _)| solved.cost)));
-    let (Some(best), None) = (best, fatal) else {
-        return match results.swap_remove(fatal.unwrap_or(0)) {
+    let Some(best) = best else {
+        return match results.swap_remove(0) {
             Err(error) => Err(error),
             Ok((solved, _)) => Err(Error::msg(format!("the cost at the end of the fit is {}", solved.cost))),
         };
@@ -128,11 +176,7 @@ fn fit_copies<'m>(
     Ok(Fit { starts: outcomes, ..fit })
 }
 
-fn outcome(
-    parameters: &FitParameters,
-    result: &Result<(Solved, Vec<f64>), Error>,
-    from: &[f64],
-) -> Result<StartOutcome, Error> {
+fn outcome(parameters: &FitParameters, result: &Solution, from: &[f64]) -> Result<StartOutcome, Error> {
     let from = from.to_vec();
     Ok(match result {
         Ok((solved, _)) => StartOutcome {

@@ -127,6 +127,39 @@ fn a_fit_that_was_stopped_goes_on_to_the_same_result() {
 }
 
 #[test]
+fn starts_are_divided_among_jobs() {
+    let folder = Folder::with_example("fit_shards");
+    let fit = indentation(&folder, "[solver]\nstarts = { count = 4, seed = 1 }\n");
+    let (whole, divided) = (folder.0.join("whole.json"), folder.0.join("divided.json"));
+    let one = json(&isobar(&["fit", text(&fit), "--json", "--out", text(&whole)]).stdout);
+    let job =
+        |more: &[&str]| isobar(&[&["fit", text(&fit), "--out", text(&divided), "--json"], more].concat());
+    for (shard, own) in [("3/3", vec![2]), ("1/3", vec![0, 3]), ("2/3", vec![1]), ("2/3", vec![1])] {
+        let output = job(&["--shard", shard]);
+        assert!(output.status.success() && !divided.exists(), "{output:?}");
+        let found = json(&output.stdout);
+        assert_eq!(found.as_array().map(Vec::len), Some(own.len()));
+        for (found, k) in found.as_array().expect("starts").iter().zip(own) {
+            // Which is best only all of them tell.
+            assert_eq!(
+                [&found["cost"], &found["values"]],
+                [&one["starts"][k]["cost"], &one["starts"][k]["values"]]
+            );
+        }
+    }
+    let output = job(&["--shard", "5/5"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && told.contains("--shard: found 5/5") && told.contains("starts: 4"),
+        "{told}"
+    );
+    assert_eq!(json(&job(&["--resume"]).stdout), one);
+    let bytes = |path: &std::path::Path| fs::read(path).expect("a result");
+    assert_eq!(bytes(&whole), bytes(&divided));
+    assert!(!folder.0.join("divided.progress_3.json").exists());
+}
+
+#[test]
 fn starts_profiles_and_residuals_are_told_of_in_words_and_on_the_page() {
     let folder = Folder::with_example("fit_profiles");
     let fit = indentation(&folder, "[solver]\nstarts = { count = 4, seed = 1 }\n");
