@@ -21,7 +21,7 @@ import numpy as np
 from ._errors import Error, InputError
 from ._isobar import __version__
 from ._scene import Scene
-from ._states import Array, Loss, listed, number, write
+from ._states import Array, Controls, Loss, listed, number, write
 
 # So many times in a row every worker may be lost before a job is done.
 _LOSSES = 3
@@ -182,7 +182,7 @@ def ensemble(
     loss: Loss,
     until: float,
     parameters: Iterable[str] = (),
-    controls: Array | None = None,
+    controls: Controls | None = None,
     executor: Any = None,
     folder: str | PathLike[str] | None = None,
 ) -> Ensemble:
@@ -205,7 +205,7 @@ def ensemble(
 
 
 def _member(
-    scene: Scene, loss: Loss, until: float, names: list[str], controls: Array | None, values: Mapping[str, float]
+    scene: Scene, loss: Loss, until: float, names: list[str], controls: Controls | None, values: Mapping[str, float]
 ) -> tuple[Array, float, list[float]]:
     changed = scene.with_values(values)
     (motion,) = changed.rollout_batch([changed.initial_state], until, controls)

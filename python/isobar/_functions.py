@@ -84,14 +84,14 @@ class Rollout(Step):
         self.given = [state, (steps, *control), values]
         self.shapes = [(steps + 1, *state), *self.given]
 
-    def _members(self, states: Array, controls: Array | None, values: Array) -> list[tuple[Any, Array, Array | None]]:
+    def _members(self, states: Array, controls: Array | None, values: Array) -> list[tuple[Any, Array, Array | None, None]]:
         """What the compiled part takes for each member of a batch."""
         count = prod(states.shape[:-1])
         rows = self.core.units(np.ravel(states)).reshape(count, *self.given[0])
         given = [None] * count if controls is None else np.ascontiguousarray(controls).reshape(count, *self.given[1])
         valued = np.ascontiguousarray(values).reshape(count, *self.given[2])
         cores = [_valued(self.scene, self.names, row.tobytes()) if self.names else self.scene._core for row in valued]
-        return list(zip(cores, rows, given))
+        return list(zip(cores, rows, given, [None] * count))
 
     def value(self, *arguments: Any) -> Array:
         motions = _isobar.rollouts(self._members(*arguments), self.until)
@@ -104,8 +104,8 @@ class Rollout(Step):
         *given, values, by = arguments
         members = self._members(*given)
         rows, by_rows = (np.ascontiguousarray(a).reshape(len(members), *self.shapes[0]) for a in (values, by))
-        motions = [core.motion(row, self.until, controls, [], None) for (core, _, controls), row in zip(members, rows)]
-        found = _isobar.gradients(motions, list(by_rows), list(self.names))
+        motions = [core.motion(row, self.until, controls, [], None) for (core, _, controls, _), row in zip(members, rows)]
+        found = _isobar.gradients(motions, list(by_rows), [None] * len(motions), list(self.names))
         by_state, by_controls, by_values = (np.array([one[k] for one in found], dtype=float) for k in range(3))
         parts = [self.core.in_numbers(np.ravel(given[0]), np.ravel(by_state)), by_controls, by_values]
         parts = [part.reshape(*given[0].shape[:-1], *shape) for part, shape in zip(parts, self.given)]

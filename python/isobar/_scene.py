@@ -14,7 +14,7 @@ from typing import Any
 
 from . import _isobar
 from ._errors import InputError, SimulationError, SimulationWarning
-from ._states import Array, Layout, Loss, State, Trajectory, listed, number
+from ._states import Array, Controls, Layout, Loss, OfTime, State, Trajectory, evaluated, linear, listed, number
 
 # Values of parameters by their names, which can be hashed.
 Changes = tuple[tuple[str, float], ...]
@@ -52,7 +52,10 @@ class Patch:
 
 @dataclass(frozen=True)
 class StepJacobian:
-    """A step and its derivatives. Rows are the directions of the state after the step, as in `Scene.tangent_names`."""
+    """A step and its derivatives. Rows are the directions of the state after the step, as in `Scene.tangent_names`.
+
+    Of all steps of a motion (`Trajectory.linearize`) everything has an axis of steps in front.
+    """
 
     state: State
     """The state after the step."""
@@ -155,6 +158,12 @@ class Scene:
         return self._core.control_names()
 
     @property
+    def force_names(self) -> list[str]:
+        """What a function of forces returns: for each body that moves, free ones first, `ball.fx_N`, `.fy_N`, `.fz_N`, a force at
+        its origin, and `.tx_N_m` …, a torque about it, both in the world frame; then for each joint `hinge.effort`, N m or N."""
+        return self._core.force_names()
+
+    @property
     def tangent_names(self) -> list[str]:
         """The directions in which states differ, for derivatives: for each free body `ball.rx`, `.ry`, `.rz` (a rotation
         vector in the world frame, rad), `.px` … (m), `.wx` … (angular velocity, rad/s), `.vx` … (m/s); then the joints'
@@ -219,14 +228,24 @@ class Scene:
         after, *matrices = self._core.step_jacobian(self._vector(state), control, number(time, "time"), names)
         return StepJacobian(State(self._layout, after), *matrices)
 
-    def rollout(self, until: float, controls: Array | None = None, state: State | None = None) -> Trajectory:
+    def rollout(
+        self, until: float, controls: Controls | None = None, state: State | None = None, forces: OfTime | None = None
+    ) -> Trajectory:
         """The motion from a state, or that of the file, until a time in s.
 
         `controls` has a row for each step and a column for each of `control_names`, in place of the commands of the file;
-        controllers add to it. Ctrl-C ends it. Warns of what is noticed on the way (`SimulationWarning`). Raises
-        `SimulationError` when a step fails; its `trajectory` has the states before.
+        controllers add to it. Or it is a function of time in s and `State` that is called at the start of each step, on a thread
+        of isobar, and returns the row, an array of shape (m,), in a scene without controllers. Gradients take its derivatives by
+        the numbers of the state too: it may return `(row, derivatives)`, the latter of shape (m, n), or `isobar.jax.loss` and
+        `isobar.torch.loss` make them, or else they are differences; deflections of bristles do not count.
+
+        `forces` is a function of time and state that returns what acts besides the loads of the file: an array with a number for
+        each of `force_names`, and its derivatives if it has them, as that of `controls`. It may be called several times a step.
+
+        What these functions raise is passed on, with the time in its notes. Ctrl-C ends it. Warns of what is noticed on the way
+        (`SimulationWarning`). Raises `SimulationError` when a step fails; its `trajectory` has the states before.
         """
-        (trajectory,) = self._motions([self._vector(state)], until, controls)
+        (trajectory,) = self._motions([self._vector(state)], until, controls, forces)
         if isinstance(trajectory, SimulationError):
             raise trajectory
         _warn(trajectory.warnings)
@@ -236,13 +255,14 @@ class Scene:
         self,
         states: Sequence[State],
         until: float,
-        controls: Array | None = None,
+        controls: Controls | None = None,
         return_errors: bool = False,
         executor: Any = None,
         folder: str | PathLike[str] | None = None,
+        forces: OfTime | None = None,
     ) -> list[Any]:
-        """The motions from several states, on all threads (`RAYON_NUM_THREADS` says how many), under the same `controls`. They
-        have the same bits as by `rollout`, on any number of threads. For `executor` and `folder` see `run_jobs`.
+        """The motions from several states, on all threads (`RAYON_NUM_THREADS` says how many), under the same `controls` and
+        `forces`. They have the same bits as by `rollout`, on any number of threads. For `executor` and `folder` see `run_jobs`.
 
         A motion whose step fails raises its `SimulationError` when all have ended; with `return_errors` that stands in
         its place. Warnings are only in `Trajectory.warnings`.
@@ -251,28 +271,51 @@ class Scene:
         if executor is not None or folder is not None:
             from ._fan_out import run_jobs
 
-            return run_jobs(partial(_alone, self, until, controls), states, executor, folder, return_errors)
-        motions = self._motions(rows, until, controls)
+            return run_jobs(partial(_alone, self, until, controls, forces), states, executor, folder, return_errors)
+        motions = self._motions(rows, until, controls, forces)
         failed = [motion for motion in motions if isinstance(motion, SimulationError)]
         if failed and not return_errors:
             raise failed[0]
         return motions
 
-    def _motions(self, rows: list[Array], until: float, controls: Array | None) -> list[Trajectory | SimulationError]:
-        until = number(until, "until")
-        found = _isobar.rollouts([(self._core, row, controls) for row in rows], until)
+    def _of_numbers(self, forces: OfTime | None) -> Any:
+        """A function of forces as the compiled part takes it."""
+        if forces is None:
+            return None
+        if not callable(forces):
+            raise InputError(f"forces: found {type(forces).__name__}; it must be a function of time and state")
+        shape = (len(self.force_names),)
+
+        def called(time: float, numbers: Array, has_derivatives: bool) -> tuple[Array, Array | None]:
+            given = "forces", forces, shape, time, State(self._layout, numbers)
+            return linear(*given) if has_derivatives else (evaluated(*given), None)
+
+        return called
+
+    def _motions(
+        self, rows: list[Array], until: float, controls: Controls | None, forces: OfTime | None
+    ) -> list[Trajectory | SimulationError]:
+        until, function = number(until, "until"), controls if callable(controls) else None
+        shape = (len(self.control_names),)
+
+        def row(time: float, numbers: Array) -> Array:
+            return evaluated("controls", controls, shape, time, State(self._layout, numbers))  # type: ignore[arg-type]
+
+        given: Any = controls if function is None else row
+        of_numbers = self._of_numbers(forces)
+        found = _isobar.rollouts([(self._core, numbers, given, of_numbers) for numbers in rows], until)
         motions: list[Trajectory | SimulationError] = []
         for motion in found:
-            motions.append(trajectory := Trajectory(self, motion, until, controls))
+            motions.append(trajectory := Trajectory(self, motion, until, function, forces))
             if motion.failure is not None:
                 motions[-1] = error = SimulationError(motion.failure)
                 error.trajectory = trajectory
         return motions
 
 
-def _alone(scene: Scene, until: float, controls: Array | None, state: State) -> Trajectory:
+def _alone(scene: Scene, until: float, controls: Controls | None, forces: OfTime | None, state: State) -> Trajectory:
     """The motion from a state, of a batch on other engines."""
-    (motion,) = scene.rollout_batch([state], until, controls)
+    (motion,) = scene.rollout_batch([state], until, controls, forces=forces)
     found: Trajectory = motion
     return found
 
@@ -293,7 +336,7 @@ def value_and_gradient(
     loss: Loss,
     until: float,
     parameters: Iterable[str],
-    controls: Array | None = None,
+    controls: Controls | None = None,
     state: State | None = None,
 ) -> tuple[float, dict[str, float]]:
     """A loss of the state at the end of a motion, and its derivatives by the names of parameters: `Scene.rollout` and
@@ -350,13 +393,7 @@ def optimize(
         if others or len(failed) == count:
             raise (others or failed)[0]
     found: list[dict[str, Any]] = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
-    return min(found, key=_rank)
-
-
-def _rank(optimum: Mapping[str, Any]) -> tuple[bool, float]:
-    """What an optimum is compared by: the lowest that keeps the constraints is best."""
-    cost = optimum["cost"]
-    return optimum["ending"]["reason"] == "infeasible", float("inf") if cost is None else cost
+    return found[_isobar.best([json.dumps(optimum | {"history": []}) for optimum in found])]
 
 
 def _optimized(path: str | PathLike[str], number: int | None = None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ._errors import InputError
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
 
-    from ._scene import Scene
+    from ._scene import Scene, StepJacobian
 
 Array = NDArray[np.float64]
 
@@ -192,6 +192,9 @@ class State:
 
 # A loss of the final state: its derivatives, or a function of it.
 Loss = Callable[[State], Any] | Mapping[str, float] | Array
+# Control values of all steps, or a function of time and state that returns those of a step.
+OfTime = Callable[[float, State], Any]
+Controls = Array | OfTime
 
 
 @dataclass(frozen=True)
@@ -217,9 +220,11 @@ class Trajectory:
     and cannot be written to. `trajectory["ball"].position` has shape (n, 3) (see `Part`), `trajectory["ball.pz_m"]` (n,).
     """
 
-    def __init__(self, scene: Scene, motion: _isobar.Motion, until: float, controls: Array | None) -> None:
+    def __init__(
+        self, scene: Scene, motion: _isobar.Motion, until: float, function: OfTime | None, forces: OfTime | None
+    ) -> None:
         self.scene, self._motion = scene, motion
-        self._asked = until, None if controls is None else np.array(controls)
+        self._until, self._function, self._forces = until, function, forces
         self.times, self.values = motion.times(), motion.values()
         self.warnings: list[str] = motion.warnings
         for array in (self.times, self.values):
@@ -241,6 +246,12 @@ class Trajectory:
         return State(self.scene._layout, np.array(self.values[index]))
 
     @property
+    def controls(self) -> Array | None:
+        """The control values that were given or that the function of these returned: a row for each step, a column for each of
+        `Scene.control_names`. None where the commands of the file acted."""
+        return self._motion.controls()
+
+    @property
     def final(self) -> State:
         """The last state, as a copy."""
         return self.state(-1)
@@ -254,12 +265,77 @@ class Trajectory:
         differences. Or it is such derivatives, of a loss that is linear. An array of shape (n, m) has derivatives with
         respect to all states.
 
+        Of a motion whose `controls` are a function, it is called again for its derivatives at every step, and `by_controls` is
+        by what is added to what it returns: times the derivatives of that by numbers in the function, it is by these.
+
         Ctrl-C is heard when the sweep has ended. Raises `InputError` for unknown names and wrong arrays.
         """
         names = listed(parameters)
         value, by_values = _derivatives(loss, self)
-        by_state, by_controls, by_parameters, by_controllers = _isobar.gradients([self._motion], [by_values], names)[0]
+        ((by_state, by_controls, by_parameters, by_controllers),) = _isobar.gradients(
+            [self._motion], [by_values], [self._feedback()], names
+        )
         return Gradient(value, by_state, by_controls, dict(zip(names, by_parameters)), by_controllers)
+
+    def _feedback(self) -> Array | None:
+        """The derivatives of what the function returned, by the numbers of the states: rows for each step."""
+        if self._function is None:
+            return None
+        m, n = len(self.scene.control_names), len(self.columns)
+        given = [(float(time), self.state(k)) for k, time in enumerate(self.times[:-1])]
+        rows = [linear("controls", self._function, (m,), *one)[1] for one in given]
+        return np.concatenate([np.zeros((0, n)), *rows])
+
+    def linearize(self, parameters: Iterable[str] = ()) -> StepJacobian:
+        """The derivatives of every step of the motion, as `Scene.step_jacobian` has them, with an axis of steps in front: of d
+        directions (`Scene.tangent_names`) and m control values, `by_state` has shape (steps, d, d), `by_control` (steps, d, m)
+        and `by_parameters` (steps, d, number of names); `state` has the states after the steps by name, `vector` (steps, n).
+
+        `by_control` is by the control values that acted. What controllers, or `controls` that are a function, make of a state is
+        not in `by_state`. The steps are linearized on all threads, about their ends, which costs less than to take them again.
+        Raises `InputError` for unknown names.
+        """
+        from ._functions import Named
+        from ._scene import StepJacobian
+
+        names = listed(parameters)
+        found = self.scene._core.linearize(self._motion, names)
+        d, steps = len(self.scene.tangent_names), len(self) - 1
+        columns = d, len(self.scene.control_names), len(names)
+        shaped = [part.reshape(steps, d, count) for part, count in zip(found, columns)]
+        return StepJacobian(Named(self.scene._layout, self.values[1:]), *shaped)
+
+    def hessian_product(
+        self,
+        residuals: Callable[[State], Any] | Array,
+        along: Mapping[str, float],
+        controls: Array | None = None,
+    ) -> tuple[dict[str, float], Array]:
+        """The product JᵀJ v of the Gauss–Newton approximation of the Hessian of ½ |r|² with a direction v, where J is the
+        derivative of residuals r by parameters and control values. It is the Hessian where r is 0 or linear in these, and leaves
+        out second derivatives of the motion, of which there are none.
+
+        `residuals` is a function of the final `State` that returns r, shape (k,), and its derivatives by `State.vector`, shape
+        (k, n), or r alone, which is differentiated by differences. Or it is these derivatives, (k, n), or (times, k, n) for k
+        residuals of each state of the motion. `along` has v by the names of parameters (as in `Scene.parameters` or fit files;
+        directions of the initial state too), `controls` by the control values, shape (steps, m), 0 where there is none.
+
+        Returns the product by the names in `along`, also those that are 0 there, and by the control values, shape (steps, m). It
+        costs a simulation in dual numbers, two or three of `Scene.rollout`, and a sweep backward as `gradient`, however many
+        residuals and names there are; J is not formed. Raises `InputError` for wrong arrays and unknown names, and for motions
+        under controllers.
+        """
+        if self._function is not None or self.scene._core.has_controllers:
+            raise InputError("motion: found one under controllers; it must be one under given control values")
+        n = len(self.columns)
+        if callable(residuals):
+            residuals = linear("residuals", residuals, (None,), self.final)[1]
+        rows = array("residuals", residuals, (None, n), (len(self), None, n))
+        if not rows.size:
+            raise InputError(f"residuals: found none, with shape {rows.shape}; there must be at least one")
+        of_each = {name: number(x, f"along[{name!r}]") for name, x in zip(listed(along), along.values())}
+        found = self._motion.hessian_product(rows.reshape(-1, n), rows.shape[-2], list(of_each.items()), controls)
+        return dict(zip(of_each, found[0])), found[1]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the trajectory as the command `isobar simulate --out` does, CSV in full precision; to a name that ends in
@@ -284,16 +360,62 @@ class Trajectory:
         return pandas.DataFrame(self.values, columns=self.columns, index=pandas.Index(self.times, name="t_s"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.scene, np.array(self.values), *self._asked, self.warnings, self._motion.failure)
+        given = self.scene, np.array(self.values), self._until, self.controls, self.warnings, self._motion.failure
+        return _restored, (*given, self._function, self._forces)
 
     def __repr__(self) -> str:
         return f"Trajectory({len(self)} states of {self.scene!r}, until {self.times[-1]:g} s)"
 
 
 def _restored(
-    scene: Scene, values: Array, until: float, controls: Array | None, warnings: list[str], failure: str | None
+    scene: Scene,
+    values: Array,
+    until: float,
+    controls: Array | None,
+    warnings: list[str],
+    failure: str | None,
+    function: OfTime | None,
+    forces: OfTime | None,
 ) -> Trajectory:
-    return Trajectory(scene, scene._core.motion(values, until, controls, warnings, failure), until, controls)
+    motion = scene._core.motion(values, until, controls, warnings, failure, scene._of_numbers(forces))
+    return Trajectory(scene, motion, until, function, forces)
+
+
+def array(argument: str, found: Any, *shapes: tuple[int | None, ...]) -> Array:
+    """Numbers of numpy, or of what gives its numbers to it, as JAX and torch do, as an array of one of these shapes; None is any
+    length."""
+    try:
+        numbers = np.asarray(found)
+    except (TypeError, ValueError, RuntimeError):
+        numbers = np.asarray(repr(found))
+
+    def fits(shape: tuple[int | None, ...]) -> bool:
+        return len(shape) == numbers.ndim and all(n in (None, own) for n, own in zip(shape, numbers.shape))
+
+    if numbers.dtype != np.float64 or not any(map(fits, shapes)):
+        allowed = " or ".join(str(shape).replace("None", "any number") for shape in shapes)
+        raise InputError(
+            f"{argument}: found {numbers.dtype} with shape {numbers.shape}; it must be a float64 array of shape {allowed}"
+        )
+    return np.ascontiguousarray(numbers)
+
+
+def linear(argument: str, function: Callable[..., Any], shape: tuple[int | None, ...], *given: Any) -> tuple[Array, Array]:
+    """What a function returns of a state, the last of what it is given, and its derivatives by the state's numbers: those that
+    it returns too, or else differences."""
+    found = function(*given)
+    if isinstance(found, tuple) and len(found) == 2:
+        value = array(argument, found[0], shape)
+        return value, array(argument, found[1], (*value.shape, given[-1].vector.size))
+    value = array(argument, found, shape)
+    differences = _differences(lambda state: evaluated(argument, function, value.shape, *given[:-1], state), given[-1])
+    return value, np.ascontiguousarray(differences)
+
+
+def evaluated(argument: str, function: Callable[..., Any], shape: tuple[int | None, ...], *given: Any) -> Array:
+    """What a function returns, without its derivatives."""
+    found = function(*given)
+    return array(argument, found[0] if isinstance(found, tuple) and len(found) == 2 else found, shape)
 
 
 def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:
@@ -306,26 +428,16 @@ def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:
         if isinstance(found, tuple) and len(found) == 2:
             value, by_final = _value(found[0]), found[1]
         else:
-            value, by_final = _value(found), _differences(loss, final)
+            value, by_final = _value(found), _differences(lambda state: _value(loss(state)), final)
     else:
         value, by_final = 0.0, loss
     if isinstance(by_final, Mapping):
         by_final = layout.array(by_final, "loss")
-    try:
-        # Of numpy, or of what gives its numbers to it, as JAX and torch do.
-        by_final = np.asarray(by_final)
-    except (TypeError, ValueError, RuntimeError):
-        by_final = np.asarray(repr(by_final))
-    is_float64 = by_final.dtype == np.float64
-    if is_float64 and by_final.shape == values.shape:
-        by_values = np.ascontiguousarray(by_final)
-    elif is_float64 and by_final.shape == values.shape[1:]:
-        by_values[-1] = by_final
+    by_final = array("loss", by_final, values.shape[1:], values.shape)
+    if by_final.ndim == 2:
+        by_values = by_final
     else:
-        raise InputError(
-            f"loss: found derivatives of {by_final.dtype} with shape {by_final.shape}; they must be a float64 array of shape "
-            f"{values.shape[1:]} or {values.shape}, or numbers by column"
-        )
+        by_values[-1] = by_final
     # Of derivatives alone it is the value of the loss that is linear. (Threads of BLAS would take longer than the adjoint.)
     return (value if callable(loss) else float((by_values * values).sum())), by_values
 
@@ -341,13 +453,13 @@ def _value(found: object) -> float:
     return value
 
 
-def _differences(loss: Callable[[State], Any], at: State) -> Array:
-    """The derivatives of a function of a state, by central differences."""
+def _differences(function: Callable[[State], Any], at: State) -> Array:
+    """The derivatives of a function of a state, by central differences, with those by one number in a column."""
     steps = np.cbrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(at.vector))
-    out = np.zeros_like(at.vector)
+    out = []
     for i, step in enumerate(steps):
         sides = [at.copy(), at.copy()]
         sides[0].vector[i] -= step
         sides[1].vector[i] += step
-        out[i] = (_value(loss(sides[1])) - _value(loss(sides[0]))) / (sides[1].vector[i] - sides[0].vector[i])
-    return out
+        out.append((function(sides[1]) - function(sides[0])) / (sides[1].vector[i] - sides[0].vector[i]))
+    return np.stack(out, -1)

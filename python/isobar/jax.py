@@ -58,17 +58,20 @@ def rollout(
     return _rollout(of, *_arguments(of, state, {"controls": controls}, parameters or {}, {}))
 
 
-def loss(function: Callable[[Any], Any]) -> Callable[[State], tuple[float, Array]]:
+def loss(function: Callable[..., Any]) -> Callable[..., tuple[Array, Array]]:
     """A loss for `Trajectory.gradient` and the like, with derivatives by JAX: `function` takes the final state by name
-    (see `named`) and returns a number."""
+    (see `named`) and returns a number. Also residuals for `Trajectory.hessian_product`, of a function that returns an array, and
+    `controls` for `Scene.rollout`, of one of time and state."""
 
     @partial(jax.jit, static_argnums=0)
-    def differentiated(layout: Any, vector: Any) -> Any:
-        return jax.value_and_grad(lambda numbers: function(Named(layout, numbers)))(vector)
+    def differentiated(layout: Any, vector: Any, *before: Any) -> Any:
+        of = lambda numbers: (function(*before, Named(layout, numbers)),) * 2  # noqa: E731
+        return jax.jacrev(of, has_aux=True)(vector)
 
-    def of_state(state: State) -> tuple[float, Array]:
-        value, by = differentiated(state._layout, _array("state", state.vector))
-        return float(value), np.asarray(by)
+    def of_state(*given: Any) -> tuple[Array, Array]:
+        *before, state = given
+        by, value = differentiated(state._layout, _array("state", state.vector), *before)
+        return np.asarray(value), np.asarray(by)
 
     return of_state
 

@@ -57,15 +57,19 @@ def rollout(
     return found
 
 
-def loss(function: Callable[[Any], Any]) -> Callable[[State], tuple[float, Array]]:
+def loss(function: Callable[..., Any]) -> Callable[..., tuple[Array, Array]]:
     """A loss for `Trajectory.gradient` and the like, with derivatives by torch: `function` takes the final state by name
-    (see `named`) and returns a number."""
+    (see `named`) and returns a number. Also residuals for `Trajectory.hessian_product`, of a function that returns a tensor, and
+    `controls` for `Scene.rollout`, of one of time and state."""
 
-    def of_state(state: State) -> tuple[float, Array]:
+    def of_state(*given: Any) -> tuple[Array, Array]:
+        *before, state = given
         vector = torch.tensor(state.vector, requires_grad=True)
-        value = torch.as_tensor(function(Named(state._layout, vector)))
-        by = torch.autograd.grad(value, vector)[0] if value.requires_grad else torch.zeros_like(vector).detach()
-        return float(value.detach()), by.numpy()
+        value = torch.as_tensor(function(*before, Named(state._layout, vector)))
+        by = torch.zeros(value.numel(), vector.numel(), dtype=torch.float64)
+        for row, x in zip(by, value.reshape(-1) if value.requires_grad else []):
+            row += torch.autograd.grad(x, vector, retain_graph=True)[0]
+        return value.detach().numpy(), by.reshape(*value.shape, -1).numpy()
 
     return of_state
 

@@ -2,8 +2,8 @@
 
 use isobar::io::state_numbers;
 use isobar::multibody::{DIRECTIONS, Model, State};
-use isobar::rollout::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient};
-use isobar::scalar::DualArray;
+use isobar::rollout::{DifferentiableLoss, LossWorkspace, Moment, MomentGradient, TrajectoryResiduals};
+use isobar::scalar::{DualArray, Scalar};
 
 /// The derivatives in the tangent space of a state (see [`State::moved`]) of what has these derivatives by its numbers.
 pub fn in_tangent_space(model: &Model, state: &State, by_numbers: &[f64]) -> Vec<f64> {
@@ -44,5 +44,30 @@ impl DifferentiableLoss for Cotangents {
 
     fn add_terminal(&self, moment: &Moment, by: &mut MomentGradient, _: &mut LossWorkspace) -> f64 {
         self.add(moment, by)
+    }
+}
+
+/// Residuals that are linear in the numbers of the last states.
+pub struct LinearResiduals<'a> {
+    pub model: &'a Model,
+    /// The first state that has some.
+    pub first: usize,
+    /// Of each state a row for each of them.
+    pub rows: Vec<f64>,
+    /// How many numbers the rows of one state have.
+    pub size: usize,
+}
+
+impl TrajectoryResiduals for LinearResiduals<'_> {
+    fn running<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        let Some(at) = moment.step.checked_sub(self.first) else { return };
+        let numbers = state_numbers(self.model, moment.state);
+        let rows = self.rows[at * self.size..][..self.size].chunks_exact(numbers.len().max(1));
+        let sum = |row: &[f64]| numbers.iter().zip(row).fold(T::from(0.0), |sum, (&x, &by)| sum + x * by);
+        residuals.extend(rows.map(sum));
+    }
+
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>, residuals: &mut Vec<T>) {
+        self.running(moment, residuals);
     }
 }

@@ -85,6 +85,13 @@ fn failed(file: &ProblemFile, error: &isobar::argmin::core::Error) -> Failure {
     }
 }
 
+/// Which of several results of [`optimize`], as JSON without their histories, is the best.
+#[pyfunction]
+pub fn best(results: Vec<String>) -> usize {
+    let found = |text: &String| Ok((serde_json::from_str(text)?, Vec::new()));
+    best_optimum(&results.iter().map(found).collect::<Vec<_>>()).unwrap_or(0)
+}
+
 /// Optimizes the problem of a problem file, from all of its starts or from the one with a number.
 #[pyfunction]
 #[pyo3(signature = (path, number=None))]

@@ -246,7 +246,7 @@ fn linearize(function: &StepFunction, inputs: Inputs<'_>, results: &mut [&mut [f
         let model = &scene.scene.model;
         let wanted = Wanted::new(model, &function.names)?;
         let before = scene.before_of(function.units(state), control, time[0])?;
-        let (after, jacobian) = before.linearized(&wanted)?;
+        let (after, jacobian) = before.linearized(&wanted, None)?;
         numbers.copy_from_slice(&state_numbers(model, &after));
         let ([n, m, p], directions) = (function.counts, after.tangent_dimension());
         // A row of numbers is a sum of rows of directions.

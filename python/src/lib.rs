@@ -5,9 +5,11 @@
 //! Python exception, and no panic is reachable.
 
 mod arrays;
+mod control;
 mod derivatives;
 mod failure;
 mod files;
+mod forces;
 mod functions;
 mod interruptible;
 mod motion;
@@ -20,7 +22,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _isobar {
     #[pymodule_export]
-    use crate::files::{fit, optimize, starts};
+    use crate::files::{best, fit, optimize, starts};
     #[pymodule_export]
     use crate::functions::{Function, handlers};
     #[pymodule_export]

@@ -48,6 +48,12 @@ impl Wanted {
         Ok(Self { counts: found.iter().map(Vec::len).collect(), parameters: found.concat() })
     }
 
+    /// The number of each parameter, from those of the names.
+    pub fn of_names(&self, numbers: &[f64]) -> Vec<f64> {
+        let each = self.counts.iter().zip(numbers);
+        each.flat_map(|(&count, &number)| std::iter::repeat_n(number, count)).collect()
+    }
+
     /// The derivative by each name, from those by each parameter: all that have one name change together.
     pub fn by_name(&self, by_parameters: &[f64]) -> Vec<f64> {
         let mut rest = by_parameters;

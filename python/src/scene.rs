@@ -11,9 +11,11 @@ use isobar::step::{DerivativeWorkspace, StepError, StepJacobian, StepProblem, St
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::prelude::*;
 
 use crate::arrays::{finite, matrix, new_matrix, of_state, vector};
 use crate::failure::Failure;
+use crate::forces::OwnForces;
 use crate::interruptible::interruptible;
 use crate::motion::{Motion, Task};
 use crate::parameters::{Wanted, named, of_name};
@@ -53,6 +55,7 @@ pub struct Before<'s> {
     pub control: Vec<f64>,
     pub time: f64,
     pub settings: SimulationSettings,
+    pub applied: &'s dyn ForcesIn<f64>,
 }
 
 #[pymethods]
@@ -97,6 +100,16 @@ impl Scene {
 
     fn body_names(&self) -> Vec<String> {
         self.scene.model.bodies().iter().map(|body| body.name.clone()).collect()
+    }
+
+    /// What a function of forces returns.
+    fn force_names(&self) -> Vec<String> {
+        OwnForces::names(&self.scene.model)
+    }
+
+    #[getter]
+    pub fn has_controllers(&self) -> bool {
+        !self.scene.controllers().is_empty()
     }
 
     fn control_names(&self) -> Vec<String> {
@@ -174,22 +187,45 @@ impl Scene {
     ) -> PyResult<Linearized<'py>> {
         let before = self.before(state, control, time)?;
         let wanted = Wanted::new(&self.scene.model, &parameters)?;
-        let (after, jacobian) = py.detach(|| before.linearized(&wanted))?;
-        let count = after.tangent_dimension();
-        // The library has columns one after the other.
-        let rows = |numbers: &[f64], columns: usize| {
-            let row_major =
-                (0..count).flat_map(|row| (0..columns).map(move |column| numbers[column * count + row]));
-            new_matrix(py, row_major.collect(), [count, columns])
-        };
-        let StepJacobian { by_state, by_control, by_parameters } = jacobian;
-        let row = |row: usize| wanted.by_name(&by_parameters.row(row).iter().copied().collect::<Vec<_>>());
+        let (after, jacobian) = py.detach(|| before.linearized(&wanted, None))?;
+        let [by_state, by_control, by_parameters] = rows(&jacobian, &wanted);
+        let (n, m) = (after.tangent_dimension(), jacobian.by_control.ncols());
         Ok((
             PyArray1::from_vec(py, state_numbers(&self.scene.model, &after)),
-            rows(by_state.as_slice(), by_state.ncols())?,
-            rows(by_control.as_slice(), by_control.ncols())?,
-            new_matrix(py, (0..count).flat_map(row).collect(), [count, parameters.len()])?,
+            new_matrix(py, by_state, [n, n])?,
+            new_matrix(py, by_control, [n, m])?,
+            new_matrix(py, by_parameters, [n, parameters.len()])?,
         ))
+    }
+
+    /// The derivatives of all steps of a motion, as `step_jacobian` has them, one step after the other.
+    fn linearize<'py>(
+        &self,
+        py: Python<'py>,
+        motion: &Bound<'py, Motion>,
+        parameters: Vec<String>,
+    ) -> PyResult<[Bound<'py, PyArray1<f64>>; 3]> {
+        let (motion, wanted) = (motion.get(), Wanted::new(&self.scene.model, &parameters)?);
+        let Trajectory { times, states } = motion.completed()?;
+        let all = || {
+            let controls = motion.applied()?;
+            let one = |step: usize| {
+                let (time, mut settings) = (times[step], motion.task.settings);
+                // The last step may be a shorter one. Differences of times are not the same to the last bit.
+                let length = times[step + 1] - time;
+                if (length - settings.time_step).abs() >= 1e-9 * settings.time_step {
+                    settings.time_step = length;
+                }
+                let (state, control) = (states[step].clone(), controls.row(step).to_vec());
+                let applied = motion.task.applied();
+                let before = Before { scene: self, state, control, time, settings, applied };
+                Ok(rows(&before.linearized(&wanted, Some(&states[step + 1]))?.1, &wanted))
+            };
+            (0..states.len() - 1).into_par_iter().map(one).collect::<Result<Vec<_>, Failure>>()
+        };
+        let found = motion.task.unless_raised(interruptible(py, || (), all)?)??;
+        let part = |k: usize| found.iter().flat_map(|step| &step[k]).copied().collect();
+        Ok([0, 1, 2].map(|k| PyArray1::from_vec(py, part(k))))
     }
 
     /// How many steps there are until a time.
@@ -198,7 +234,7 @@ impl Scene {
     }
 
     /// A motion that was simulated before, from the numbers of its states.
-    #[pyo3(signature = (values, until, controls, warnings, failure))]
+    #[pyo3(signature = (values, until, controls, warnings, failure, forces=None))]
     fn motion(
         &self,
         values: &Bound<'_, PyAny>,
@@ -206,6 +242,7 @@ impl Scene {
         controls: Option<&Bound<'_, PyAny>>,
         warnings: Vec<String>,
         failure: Option<String>,
+        forces: Option<Py<PyAny>>,
     ) -> PyResult<Motion> {
         let count = self.step_count(until)? + 1;
         let rows = matrix("values", values, [failure.is_none().then_some(count), Some(self.length)])?;
@@ -221,7 +258,8 @@ impl Scene {
             return Err(Failure::argument("values", format_args!("{} rows", states.len()), &allowed).into());
         }
         times.truncate(states.len());
-        let task = self.task(initial, until, self.controls(controls)?)?;
+        let controls = self.controls(controls, failure.is_none().then_some(count - 1))?;
+        let task = self.task(initial, until, controls, forces)?;
         Ok(Motion { task, trajectory: Trajectory { times, states }, warnings, failure })
     }
 
@@ -326,20 +364,31 @@ impl Scene {
         } else {
             control
         };
-        Ok(Before { scene: self, state, control, time, settings })
+        Ok(Before { scene: self, state, control, time, settings, applied: &NoForces })
     }
 
     /// Control values of every step, where they are given.
-    pub fn controls(&self, controls: Option<&Bound<'_, PyAny>>) -> Result<Option<Controls>, Failure> {
+    pub fn controls(
+        &self,
+        controls: Option<&Bound<'_, PyAny>>,
+        steps: Option<usize>,
+    ) -> Result<Option<Controls>, Failure> {
         let Some(controls) = controls else { return Ok(None) };
         let dimension = self.scene.model.command_dimension();
-        let values = matrix("controls", controls, [None, Some(dimension)])?;
+        let values = matrix("controls", controls, [steps, Some(dimension)])?;
         Ok(Controls::from_values(dimension, values))
     }
 
-    pub fn task(&self, initial: State, until: f64, controls: Option<Controls>) -> Result<Task, Failure> {
-        let settings = self.settings()?;
-        Ok(Task { scene: Arc::clone(&self.scene), settings, initial, until, controls })
+    pub fn task(
+        &self,
+        initial: State,
+        until: f64,
+        controls: Option<Controls>,
+        forces: Option<Py<PyAny>>,
+    ) -> Result<Task, Failure> {
+        let (settings, scene) = (self.settings()?, Arc::clone(&self.scene));
+        let forces = forces.map(|function| OwnForces::new(Arc::clone(&scene), function));
+        Ok(Task { scene, settings, initial, until, controls, own: None, forces })
     }
 
     pub fn with_workspace<R>(&self, work: impl FnOnce(&mut Workspace) -> R) -> R {
@@ -372,13 +421,13 @@ impl Scene {
 
 impl Before<'_> {
     pub fn problem(&self) -> StepProblem<'_> {
-        let Self { scene, state, control, time, settings } = self;
+        let Self { scene, state, control, time, settings, applied } = self;
         StepProblem {
             model: &scene.scene.model,
             state,
             time: *time,
             time_step: settings.time_step,
-            applied: &NoForces,
+            applied: *applied,
             control,
             substeps: None,
         }
@@ -392,18 +441,37 @@ impl Before<'_> {
         Ok(state_numbers(&scene.scene.model, &scene.finite(after)?))
     }
 
-    /// The state after the step, and its derivatives.
-    pub fn linearized(&self, wanted: &Wanted) -> Result<(State, StepJacobian), Failure> {
-        let Self { scene, control, settings, .. } = self;
-        let forces: &dyn ForcesIn<f64> = &NoForces;
+    /// The state after the step, which may be known, and its derivatives.
+    pub fn linearized(
+        &self,
+        wanted: &Wanted,
+        after: Option<&State>,
+    ) -> Result<(State, StepJacobian), Failure> {
+        let (Self { scene, control, settings, .. }, forces) = (self, self.applied);
         let dependence = forces.differentiable().force_dependence();
         let model =
             DifferentiatedModel::new(&scene.scene.model, &wanted.parameters, dependence, control.len())
                 .map_err(Failure::input)?;
         scene.with_workspace(|Workspace { step, tape, derivatives }| {
-            let after = scene.finite(settings.integrator.step_taped(&self.problem(), &model, step, tape))?;
+            let (problem, integrator) = (self.problem(), settings.integrator);
+            let after = match after {
+                None => integrator.step_taped(&problem, &model, step, tape),
+                Some(after) => integrator.tape(&problem, after, &model, step, tape).map(|()| after.clone()),
+            };
+            let after = scene.finite(after)?;
             let jacobian = tape.jacobian(&model, forces, derivatives);
             Ok((after, jacobian.map_err(|error| scene.failed(&error))?))
         })
     }
+}
+
+/// The rows of a step's derivatives, one after the other: by the state, the control values, and the names of parameters.
+fn rows(
+    StepJacobian { by_state, by_control, by_parameters }: &StepJacobian,
+    wanted: &Wanted,
+) -> [Vec<f64>; 3] {
+    let by_name =
+        by_parameters.row_iter().flat_map(|row| wanted.by_name(&row.iter().copied().collect::<Vec<_>>()));
+    // The library has columns one after the other.
+    [by_state.transpose().as_slice().to_vec(), by_control.transpose().as_slice().to_vec(), by_name.collect()]
 }

@@ -63,6 +63,20 @@ def with_vector(scene, vector):
         (lambda s: s.rollout(0.01).gradient(lambda state: np.nan), ["loss", "nan", "finite"]),
         (lambda s: s.rollout(0.01).gradient(lambda state: (1.0, np.zeros(3))), ["loss", "(3,)", "(15,)"]),
         (lambda s: s.rollout(0.01).gradient({"ball.pz_m": 1.0}, ["weight"]), ["parameters", "weight", "ball.mass"]),
+        (lambda s: s.rollout(0.01).linearize(["weight"]), ["parameters", "weight", "ball.mass"]),
+        (lambda s: s.rollout(0.01).hessian_product(np.zeros(15), {}), ["residuals", "(15,)", "(any number, 15)"]),
+        (lambda s: s.rollout(0.01).hessian_product(np.zeros((0, 15)), {}), ["residuals", "(0, 15)", "at least one"]),
+        (lambda s: s.rollout(0.01).hessian_product(np.full((1, 15), np.nan), {}), ["residuals", "NaN", "finite"]),
+        (lambda s: s.rollout(0.01).hessian_product(lambda state: 1.0, {}), ["residuals", "()", "(any number,)"]),
+        (lambda s: s.rollout(0.01).hessian_product(np.zeros((1, 15)), {"weight": 1.0}), ["parameters", "weight", "ball.mass"]),
+        (lambda s: s.rollout(0.01).hessian_product(np.zeros((1, 15)), {"ball.mass": "x"}), ["along['ball.mass']", "'x'", "number"]),
+        (lambda s: s.rollout(0.01).hessian_product(np.zeros((1, 15)), {}, np.zeros((3, 1))), ["controls", "(3, 1)", "10 × 1"]),
+        (lambda s: s.rollout(0.01, lambda time, state: 0.0), ["controls", "shape ()", "(1,)"]),
+        (lambda s: s.rollout(0.01, lambda time, state: np.array([np.inf])), ["controls", "inf", "finite"]),
+        (lambda s: s.rollout(0.01, lambda time, state: (np.zeros(1), np.zeros(3))).gradient({}), ["controls", "(3,)", "(1, 15)"]),
+        (lambda s: s.rollout(0.01, forces=np.zeros(13)), ["forces", "ndarray", "function"]),
+        (lambda s: s.rollout(0.01, forces=lambda time, state: np.zeros(3)), ["forces", "(3,)", "(13,)"]),
+        (lambda s: s.rollout(0.01, forces=lambda time, state: np.full(13, np.nan)), ["forces", "NaN", "finite"]),
         (lambda s: isobar.check_gradient(s, tolerance=2.0), ["tolerance", "2", "between 0 and 1"]),
         (lambda s: isobar.Scene.load("no_such_scene.toml"), ["no_such_scene.toml", "cannot be read"]),
         (lambda s: isobar.Scene.load("-"), ["path", "Scene.parse"]),
@@ -100,6 +114,40 @@ def test_an_exception_of_a_loss_is_passed_on(thrown):
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         thrown.rollout(until=0.01).gradient(loss)
+
+
+def test_exceptions_of_functions_have_their_time(thrown):
+    def failing(argument, until=0.0045):
+        def function(time, state):
+            if time > until:
+                raise ZeroDivisionError("mine")
+            return np.zeros({"controls": 1, "forces": 13}[argument])
+
+        return {argument: function}
+
+    states = [thrown.initial_state] * 3
+    for argument in ("controls", "forces"):
+        for call in (thrown.rollout, lambda *given, **own: thrown.rollout_batch(states, *given, **own, return_errors=True)):
+            with pytest.raises(ZeroDivisionError, match="mine") as raised:
+                call(0.01, **failing(argument))
+            assert raised.value.__notes__ == [f"{argument}: at 0.005 s"]
+    is_well = []
+
+    def forces(time, state):
+        if is_well:
+            raise ZeroDivisionError("later")
+        return np.zeros(13)
+
+    motion = thrown.rollout(0.01, forces=forces)
+    is_well.append(False)
+    residuals = np.ones((1, len(motion.columns)))
+    for call in (lambda: motion.gradient(residuals[0]), motion.linearize, lambda: motion.hessian_product(residuals, {})):
+        with pytest.raises(ZeroDivisionError, match="later"):
+            call()
+    control = failing("controls")["controls"]
+    controlled = isobar.Scene.load(ROOT / "examples/codesign/scene.toml")
+    with pytest.raises(isobar.InputError, match="controls: found a function; .* controllers of its own"):
+        controlled.rollout(0.01, control)
 
 
 def test_scenes_that_cannot_move():
@@ -151,6 +199,9 @@ def test_thousands_of_random_calls(thrown):
     def name():
         return rng.choice([*thrown.parameters, *thrown.tangent_names, "materials.foam.friction", "", "x.y", "ball", None, 3])
 
+    def always(row):
+        return lambda time, state: row
+
     motion = thrown.rollout(until=0.004)
     calls = [
         lambda: thrown.step(state(), vector() if rng.random() < 0.3 else None, small()),
@@ -160,6 +211,9 @@ def test_thousands_of_random_calls(thrown):
         lambda: thrown.contact(state()),
         lambda: thrown.with_values({name(): rng.choice([*numbers, rng.choice(odd)])}),
         lambda: motion.gradient(rng.choice([vector(), {name(): small()}, lambda s: vector(), lambda s: small()]), [name()]),
+        lambda: thrown.rollout(0.002, always(vector()), forces=rng.choice([None, always(vector()), always(np.zeros(13))])),
+        lambda: motion.linearize([name()]),
+        lambda: motion.hessian_product(rng.choice([vector(), lambda state: vector()]), {name(): small()}, vector()),
         lambda: isobar.Scene.parse(rng.choice(["", "{", "x = 1", "bodies = []", "\0", "materials.a = 3", vector()])),
         lambda: thrown.initial_state[name()],
         lambda: thrown.initial_state.__setitem__(name(), small()),

@@ -68,3 +68,13 @@ def test_the_blocks_of_the_guide_run(tmp_path, monkeypatch):
         needed |= set(re.findall(r"\b(jax|torch|mujoco)\.", block))
         if all(find_spec(name) for name in needed):
             run(block, where)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_notebook_runs():
+    nbclient, nbformat, *_ = map(pytest.importorskip, ["nbclient", "nbformat", "ipykernel", "jax", "matplotlib"])
+    path = ROOT / "python/examples/tour.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": path.parent}}).execute()
+    told = [output.text for cell in notebook.cells for output in cell.get("outputs", []) if output.output_type == "stream"]
+    assert "cm from the goal" in told[-1]

@@ -1,5 +1,7 @@
 """Gradients and Jacobians against differences, at states that nothing makes special."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -157,9 +159,229 @@ def test_the_gradient_through_controllers():
     motion = scene.rollout(until=0.05)
     gradient = motion.gradient({motion.columns[2]: 1.0})
     assert gradient.by_controllers.size > 0 and np.isfinite(gradient.by_controllers).all()
+    with pytest.raises(isobar.InputError, match="under controllers"):
+        motion.hessian_product(np.ones((1, len(motion.columns))), {})
+
+
+def test_the_steps_of_a_motion_are_linearized(thrown, gripper):
+    names = ["materials.foam.friction", "ball.mass"]
+    # The last step is a shorter one.
+    motion = thrown.rollout(until=0.0295)
+    steps = motion.linearize(names)
+    d = len(thrown.tangent_names)
+    assert steps.by_state.shape == (30, d, d) and steps.by_control.shape == (30, d, 1)
+    assert steps.by_parameters.shape == (30, d, 2)
+    assert np.array_equal(steps.state["ball"].position, motion["ball"].position[1:])
+    for k in (0, 7, 28):
+        one = thrown.step_jacobian(motion.state(k), time=motion.times[k], parameters=names)
+        for part in ("by_state", "by_control", "by_parameters"):
+            assert getattr(steps, part)[k] == pytest.approx(getattr(one, part), rel=1e-7, abs=1e-7), (k, part)
+    # Backward through them is the adjoint.
+    w = weights(thrown)
+    gradient = motion.gradient(w, names)
+    by = thrown.rollout(until=0.0, state=motion.final).gradient(w).by_state
+    by_parameters, by_controls = 0.0, []
+    for a, b, p in zip(steps.by_state[::-1], steps.by_control[::-1], steps.by_parameters[::-1]):
+        by_parameters, by_controls, by = by_parameters + by @ p, [by @ b, *by_controls], by @ a
+    assert by == pytest.approx(gradient.by_state, rel=1e-6, abs=1e-8)
+    assert by_parameters == pytest.approx(list(gradient.by_parameters.values()), rel=1e-6)
+    assert np.array(by_controls) == pytest.approx(gradient.by_controls, rel=1e-6, abs=1e-10)
+    # With commands that change, and with controllers, whose commands are not the file's.
+    controlled = isobar.Scene.load(ROOT / "examples/codesign/scene.toml")
+    for scene, until in ((gripper, 0.05), (controlled, 0.02)):
+        motion = scene.rollout(until)
+        steps = motion.linearize()
+        assert np.isfinite(steps.by_state).all() and np.abs(steps.by_control).max() > 0
+        assert steps.by_parameters.shape[2] == 0
+
+
+def test_hessian_products_are_differences_of_gradients(thrown):
+    names = ["materials.foam.friction", "foam.hydroelastic_modulus", "ball.vx", "ball.wy", "hinge.damping"]
+    size = dict(zip(names, [1.0, 1e4, 1.0, 1.0, 1e-2]))
+    rng = np.random.default_rng(11)
+    controls, direction = np.full((30, 1), 0.02), rng.normal(size=(30, 1))
+    motion = thrown.rollout(UNTIL, controls)
+    along = {name: size[name] * x for name, x in zip(names, rng.normal(size=len(names)))}
+    along["ball.mass"] = 0.0
+    matrix = rng.normal(size=(4, len(motion.columns)))
+    base = motion.final.vector
+
+    def residuals(state):
+        return np.sin(matrix @ (state.vector - base))
+
+    found, by_controls = motion.hessian_product(residuals, along, direction)
+    assert list(found) == list(along)
+
+    def half_squares(state):
+        r = residuals(state)
+        return 0.5 * r @ r, r * np.cos(matrix @ (state.vector - base)) @ matrix
+
+    # It is the Hessian of these, as the residuals are 0.
+    def gradient(by):
+        values = {name: thrown.parameters.get(name, 0.5 if "friction" in name else 0.0) + by * x for name, x in along.items()}
+        moved = thrown.with_values(values).rollout(UNTIL, controls + by * direction)
+        return moved.gradient(half_squares, list(along))
+
+    plus, minus = gradient(STEP), gradient(-STEP)
+    for name in along:
+        expected = (plus.by_parameters[name] - minus.by_parameters[name]) / (2 * STEP)
+        assert found[name] == pytest.approx(expected, rel=1e-4), name
+        assert abs(expected) > 0
+    expected = (plus.by_controls - minus.by_controls) / (2 * STEP)
+    assert by_controls == pytest.approx(expected, rel=1e-4, abs=1e-4 * np.abs(expected).max())
+    # Its derivatives, given; and residuals of every state.
+    same, _ = motion.hessian_product(matrix, along, direction)
+    assert same == pytest.approx(found, rel=1e-6)
+    everywhere = np.zeros((len(motion), *matrix.shape))
+    everywhere[-1] = matrix
+    assert motion.hessian_product(everywhere, along, direction)[0] == same
+    everywhere[:] = matrix
+    total = [0.0] * len(along)
+    for k in range(len(motion)):
+        part = thrown.rollout(motion.times[k], controls[:k]).hessian_product(matrix, along, direction[:k])[0]
+        total = [sum(pair) for pair in zip(total, part.values())]
+    assert list(motion.hessian_product(everywhere, along, direction)[0].values()) == pytest.approx(total, rel=1e-6)
+
+
+PID = """
+[[controllers]]
+name = "hold"
+[controllers.law.pid]
+actuators = ["motor"]
+joint = { joint = "hinge" }
+proportional = 0.3
+derivative = 0.05
+target = [1.0]
+"""
+
+
+def hold(time, state):
+    # With the command of the file, which the controller adds to.
+    return 0.02 + (0.3 * (1.0 - state["hinge"].q) - 0.05 * state["hinge"].v)
+
+
+def test_a_function_controls_as_a_controller_of_the_file_does(thrown):
+    theirs, ours = isobar.Scene.parse(THROWN + PID).rollout(until=0.1), thrown.rollout(0.1, hold)
+    assert ours.values == pytest.approx(theirs.values, rel=1e-12, abs=1e-12)
+    assert ours.controls.shape == (100, 1) and np.ptp(ours.controls) > 1e-3
+    assert np.array_equal(thrown.rollout(0.1, ours.controls).values, ours.values)
+    w, names = weights(thrown), ["ball.mass", "hinge.damping"]
+    expected, found = theirs.gradient(w, names), ours.gradient(w, names)
+    # Its derivatives are differences here.
+    assert found.by_state == pytest.approx(expected.by_state, rel=1e-7, abs=1e-8)
+    assert found.by_parameters == pytest.approx(expected.by_parameters, rel=1e-7)
+    assert found.by_controls == pytest.approx(expected.by_controls, rel=1e-7, abs=1e-10)
+    batch = thrown.rollout_batch([thrown.initial_state] * 3, 0.1, hold)
+    assert all(np.array_equal(motion.values, ours.values) for motion in batch)
+    with pytest.raises(isobar.InputError, match="under controllers"):
+        ours.hessian_product(np.ones((1, w.size)), {})
+    other = pickle.loads(pickle.dumps(ours))
+    assert np.array_equal(other.gradient(w).by_state, found.by_state)
+    assert np.array_equal(other.linearize().by_control, ours.linearize().by_control)
+
+
+def test_the_gradient_through_a_function_of_all_of_the_state():
+    # With bristles, which come after what it is differentiated by.
+    scene = isobar.Scene.parse(f"contact.bristle_length = 1e-4\n{THROWN}")
+    motion = scene.rollout(until=0.0)
+    which = np.array([not "bristle" in column for column in motion.columns])
+    gains = np.random.default_rng(5).normal(size=which.size) * which
+
+    def control(time, state):
+        wanted = 0.1 * gains @ state.vector + time
+        return np.array([np.sin(wanted)]), np.cos(wanted) * 0.1 * gains[None]
+
+    def value(scene):
+        return w @ scene.rollout(UNTIL, control).final.vector
+
+    w = weights(scene)
+    gradient = scene.rollout(UNTIL, control).gradient(w, ["ball.mass"])
+    for name, found in zip(scene.tangent_names, gradient.by_state):
+        if "bristle" not in name:
+            assert found == pytest.approx(difference(scene, name, value), rel=1e-5, abs=1e-6), name
+    assert gradient.by_parameters["ball.mass"] == pytest.approx(difference(scene, "ball.mass", value), rel=1e-4)
+    # By a number in the function: a part of it, through what is added.
+    motion = scene.rollout(UNTIL, control)
+    shifted = [w @ scene.rollout(UNTIL, lambda t, s: control(t, s)[0] + h).final.vector for h in (STEP, -STEP)]
+    by = motion.gradient(w).by_controls.sum()
+    assert by == pytest.approx((shifted[0] - shifted[1]) / (2 * STEP), rel=1e-5)
+
+
+def test_functions_may_call_isobar(thrown):
+    """A controller that looks ahead, also where all threads call it at once."""
+
+    def ahead(time, state):
+        return 0.1 * thrown.rollout(until=0.003, state=state)["hinge"].q[-1]
+
+    batch = thrown.rollout_batch([thrown.initial_state] * 6, 0.02, ahead)
+    assert all(np.array_equal(motion.values, batch[0].values) for motion in batch)
 
 
 def test_check_gradient(thrown):
     check = isobar.check_gradient(thrown, steps=3, only="ball.v")
     assert check.passed and len(check.rows) > 10 and "ball.vx" in str(check)
     assert {row["input"] for row in check.rows} == {"ball.vx", "ball.vy", "ball.vz"}
+
+
+LOAD = """
+[[loads]]
+body = "ball"
+force = [0.3, -0.2, 0.1]
+torque = [1e-3, 2e-3, -3e-3]
+"""
+
+
+# Explicit steps curve more.
+STEPS = {"lagged": STEP, "similar": STEP, 'radau"\naccuracy = "1e-6': STEP, "semi_implicit_euler": 1e-8}
+
+
+@pytest.mark.parametrize(("solver", "step"), STEPS.items())
+def test_forces_of_a_function(solver, step):
+    text = THROWN.replace("lagged", solver).replace('"1e-6"', "1e-6")
+    scene = isobar.Scene.parse(text)
+    columns = ["ball.fx_N", "ball.fy_N", "ball.fz_N", "ball.tx_N_m", "ball.ty_N_m", "ball.tz_N_m"]
+    assert scene.force_names[:6] == columns and scene.force_names[12:] == ["hinge.effort"] and len(scene.force_names) == 13
+    load = np.r_[0.3, -0.2, 0.1, 1e-3, 2e-3, -3e-3, np.zeros(7)]
+    theirs, ours = isobar.Scene.parse(text + LOAD).rollout(UNTIL), scene.rollout(UNTIL, forces=lambda time, state: load)
+    assert ours.values == pytest.approx(theirs.values, rel=1e-10, abs=1e-12)
+
+    # A spring and a damper that turn with the ball, whose derivatives are differences, and are given.
+    matrix, size = np.random.default_rng(2).normal(size=(13, len(ours.columns))), np.r_[[0.3] * 3, [1e-3] * 10]
+
+    def forces(time, state):
+        return size * np.sin(matrix @ state.vector + time)
+
+    def differentiated(time, state):
+        return forces(time, state), (size * np.cos(matrix @ state.vector + time))[:, None] * matrix
+
+    def value(scene):
+        return w @ scene.rollout(UNTIL, forces=forces).final.vector
+
+    w, names = weights(scene), ["ball.mass", "foam.hydroelastic_modulus"]
+    motion = scene.rollout(UNTIL, forces=differentiated)
+    gradient = motion.gradient(w, names)
+    assert gradient.by_state == pytest.approx(scene.rollout(UNTIL, forces=forces).gradient(w).by_state, rel=1e-6, abs=1e-7)
+    for name, found in zip(scene.tangent_names, gradient.by_state, strict=True):
+        assert found == pytest.approx(difference(scene, name, value, step), rel=1e-5, abs=1e-6), name
+    assert gradient.by_parameters["ball.mass"] == pytest.approx(difference(scene, "ball.mass", value, step), rel=1e-4)
+    # The other derivatives know of them.
+    steps, by = motion.linearize(), scene.rollout(until=0.0, state=motion.final).gradient(w).by_state
+    for a in steps.by_state[::-1]:
+        by = by @ a
+    assert by == pytest.approx(gradient.by_state, rel=1e-6, abs=1e-7)
+    product, _ = motion.hessian_product(w[None], dict.fromkeys(["ball.vx", "ball.mass"], 1.0))
+    rate = gradient.by_state[scene.tangent_names.index("ball.vx")] + gradient.by_parameters["ball.mass"]
+    assert product["ball.mass"] == pytest.approx(rate * gradient.by_parameters["ball.mass"], rel=1e-7)
+
+
+def pushed(time, state):
+    return np.r_[0.2 + state["hinge.q"], np.zeros(11), 0.01 * time]
+
+
+def test_motions_keep_their_functions(thrown):
+    batch = thrown.rollout_batch([thrown.initial_state] * 3, UNTIL, hold, forces=pushed)
+    assert all(np.array_equal(motion.values, thrown.rollout(UNTIL, hold, forces=pushed).values) for motion in batch)
+    assert not np.array_equal(batch[0].values, thrown.rollout(UNTIL, hold).values)
+    other = pickle.loads(pickle.dumps(batch[0]))
+    w = weights(thrown)
+    assert np.array_equal(other.gradient(w).by_state, batch[0].gradient(w).by_state)

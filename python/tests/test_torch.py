@@ -106,6 +106,16 @@ def test_losses(thrown):
     assert found.by_state == pytest.approx(expected.by_state, rel=1e-7, abs=1e-9)
     constant = motion.gradient(isobar.torch.loss(lambda final: 2.0))
     assert constant.value == 2.0 and not constant.by_state.any()
+    # Residuals.
+    off = lambda final: final["ball"].position * final["hinge.q"]  # noqa: E731
+    found, expected = (motion.hessian_product(of, {FRICTION: 1.0})[0] for of in (isobar.torch.loss(off), off))
+    assert found[FRICTION] == pytest.approx(expected[FRICTION], rel=1e-6)
+    # Controllers.
+    hold = lambda time, state: 0.3 * (1.0 + time - state["hinge"].q) - 0.05 * state["hinge"].v  # noqa: E731
+    own, plain = (thrown.rollout(0.02, of) for of in (isobar.torch.loss(hold), hold))
+    assert own.values == pytest.approx(plain.values, rel=1e-14)
+    found, expected = (of.gradient({"hinge.q": 1.0}).by_state for of in (own, plain))
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-9) and np.ptp(own.controls) > 1e-3
 
 
 @pytest.mark.parametrize(
