@@ -169,20 +169,19 @@ fn draw(path: &str, mesh: &VolumeMesh, gradient: &[f64]) -> Result<(), Box<dyn E
             let (x, y) = (right.dot(v) * scale, v.z * scale);
             (left + SIZE / 2 + x.round() as i32, 30 + SIZE / 2 - y.round() as i32)
         };
-        let depth = |corners: &[Vector3<f64>; 3]| corners.iter().map(|v| -toward.dot(v)).sum::<f64>();
-        let mut triangles: Vec<usize> = (0..surface.triangles.len()).collect();
-        triangles.sort_by(|&a, &b| depth(&surface.corners(a)).total_cmp(&depth(&surface.corners(b))));
-        for triangle in triangles {
+        for triangle in 0..surface.triangles.len() {
             let corners = surface.corners(triangle);
+            // Of the ball, what is turned to the eye hides nothing.
+            if corners.iter().map(|v| -toward.dot(v)).sum::<f64>() < 0.0 {
+                continue;
+            }
             let mean = surface.triangles[triangle].iter().map(|&k| on_surface[k as usize]).sum::<f64>() / 3.0;
             let part = (mean / largest).clamp(0.0, 1.0);
             // From light grey to dark red.
             let mix = |from: f64, to: f64| (from + (to - from) * part.sqrt()) as u8;
             let color = RGBColor(mix(235.0, 165.0), mix(235.0, 0.0), mix(235.0, 38.0));
             let points: Vec<(i32, i32)> = corners.iter().map(pixel).collect();
-            picture.draw(&Polygon::new(points.clone(), color.filled()))?;
-            let outline = points.iter().chain(&points[..1]).copied().collect::<Vec<_>>();
-            picture.draw(&PathElement::new(outline, RGBColor(150, 150, 150).stroke_width(1)))?;
+            picture.draw(&Polygon::new(points, color.filled()))?;
         }
         for &vertex in marked {
             let v = &mesh.vertices[vertex];

@@ -60,7 +60,7 @@ pub struct Gripper {
 
 /// Times of the lift and the end of the motion, s, and how far it goes, m.
 const LIFT: [f64; 2] = [0.3, 0.8];
-const UNTIL: f64 = 1.0;
+pub const UNTIL: f64 = 1.0;
 pub const RISE: f64 = 0.1;
 
 impl Gripper {

@@ -3,21 +3,39 @@
 //!     cargo run --release --example gripper_starts               # the default, then iLQR alone
 //!     cargo run --release --example gripper_starts -- lbfgs 3 7  # L-BFGS on two of them
 //!
+//!     cargo run --release --example gripper_starts -- auto 3 docs/gripper_starts  # and films of its start and of its end
+//!
 //! Scenes and problems are written to the folder `gripper_starts`, for `isobar optimize`.
 
+#[path = "../support/film.rs"]
+mod film;
 mod grippers;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use grippers::{Gripper, RISE, grippers};
+use film::{Look, played};
+use grippers::{Gripper, RISE, UNTIL, grippers};
 use isobar::io::ProblemFile;
 use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings, optimize_trajectory};
 
 /// Part of the way that the object must have been lifted by at the end.
 const LIFTED: f64 = 0.8;
+/// How the film looks: the palm is only drawn.
+const LOOK: Look = Look {
+    scale: 1100.0,
+    view: [-0.12, 0.12, -0.05, 0.3],
+    eye: [-1.1, 0.3],
+    table: [0.09, 0.09],
+    colour: |name, _| match name {
+        "object" => [235.0, 150.0, 50.0],
+        "table" => [200.0, 205.0, 200.0],
+        _ => [60.0, 130.0, 190.0],
+    },
+    drawn: &[("palm", [0.0, 0.0, 0.0], [0.08, 0.015, 0.008])],
+};
 const METHODS: [TrajectoryMethod; 4] = [
     TrajectoryMethod::Auto,
     TrajectoryMethod::Ilqr,
@@ -32,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if methods.is_empty() {
         methods = vec![TrajectoryMethod::default(), TrajectoryMethod::Ilqr];
     }
+    let films = arguments.iter().find(|argument| argument.contains('/'));
     let chosen: Vec<usize> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
     for method in methods {
         let (mut lifted, mut losing) = (0, 0);
@@ -39,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (i, gripper) in grippers().iter().enumerate() {
             if chosen.is_empty() || chosen.contains(&i) {
                 print!("{i:2} {:36}", gripper.name);
-                if let Some(is_lifted) = optimize(i, gripper, method)? {
+                if let Some(is_lifted) = optimize(i, gripper, method, films)? {
                     (lifted, losing) = (lifted + usize::from(is_lifted), losing + 1);
                 }
             }
@@ -55,6 +74,7 @@ fn optimize(
     number: usize,
     gripper: &Gripper,
     method: TrajectoryMethod,
+    films: Option<&String>,
 ) -> Result<Option<bool>, Box<dyn Error>> {
     let folder = Path::new("gripper_starts").join(number.to_string());
     let file = ProblemFile::load(gripper.write(&folder)?)?;
@@ -68,6 +88,14 @@ fn optimize(
     let optimum = optimize_trajectory(&file.problem()?, &file.start, &settings, None, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     let (_, part) = motion(&file, &optimum.values)?;
+    if let Some(path) = films {
+        for (values, suffix) in [(&file.start, "_start"), (&optimum.values, "")] {
+            let problem = file.problem()?;
+            let trajectory = problem.trajectory(&problem.variables(values)?)?;
+            let film = played(&file.scene.model, &trajectory, UNTIL, &LOOK)?;
+            std::fs::write(format!("{path}{suffix}.png"), film)?;
+        }
+    }
     let count = optimum.evaluations;
     println!(
         " {:>3.0} % lifted, cost {cost:>9.3e} -> {:>9.3e}, {:3} iterations, {:4} rollouts, {:3} derivatives, \

@@ -1,19 +1,18 @@
-//! A film strip: what bodies look like at a few times, side by side, as a PNG picture.
+//! Films of solid bodies, as animated PNG pictures.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
 
+use isobar::contact::ContactGeometry;
 use isobar::geometry::SurfaceMesh;
+use isobar::multibody::{Body, Model};
+use isobar::rollout::Trajectory;
 use isobar::spatial::RigidTransform;
-use isobar_report::Film;
 use nalgebra::Vector3;
 
 /// Samples of each pixel along either side.
 const FINE: usize = 3;
-/// Width of the line between frames, pixels.
-const GAP: usize = 4;
+/// Pictures a second.
+const RATE: f64 = 10.0;
 const BACKGROUND: [f64; 3] = [255.0, 255.0, 255.0];
 /// Red, green and blue of what is only drawn.
 const DRAWN_COLOUR: [f64; 3] = [120.0, 120.0, 128.0];
@@ -151,41 +150,82 @@ fn block(middle: [f64; 3], half: [f64; 3]) -> SurfaceMesh {
     }
 }
 
-/// Writes the frames of a film at these times, in s, side by side. The body `table` is a half-space.
-pub fn write(path: impl AsRef<Path>, film: &Film, times: &[f64], look: &Look) -> Result<(), Box<dyn Error>> {
+/// A picture: rows of pixels, each red, green and blue.
+type Rows = Vec<Vec<u8>>;
+
+/// The surface of a geometry that is bounded, in its frame.
+fn surface(geometry: &ContactGeometry) -> Option<SurfaceMesh> {
+    match geometry {
+        ContactGeometry::Compliant(field) => Some(field.mesh().boundary()),
+        ContactGeometry::Rigid(surface) => Some(surface.mesh().clone()),
+        _ => None,
+    }
+}
+
+/// Pictures of a motion at these times, s. A body `table` is drawn as a plate.
+fn pictures(model: &Model, trajectory: &Trajectory, times: &[f64], look: &Look) -> Vec<Rows> {
+    let parts = |body: &Body| -> Vec<(RigidTransform, SurfaceMesh)> {
+        let [x, y] = look.table;
+        let table = (body.name == "table").then(|| block([0.0, 0.0, -0.004], [x, y, 0.004]));
+        let bounded = body.geometries.iter().filter_map(|g| Some((g.x_bg, surface(&g.collider.geometry)?)));
+        table.map(|table| (RigidTransform::identity(), table)).into_iter().chain(bounded).collect()
+    };
+    let parts: Vec<_> = model.bodies().iter().map(parts).collect();
     let mut frames = Vec::new();
-    for time in times {
-        let at = film.frames.partition_point(|frame| frame.time < time - 1e-9).min(film.frames.len() - 1);
+    let mut picture = |time: &f64| {
+        let Trajectory { times, states } = trajectory;
+        let at = times.partition_point(|t| *t < time - 1e-9).min(states.len() - 1);
+        model.body_frames(&states[at], &mut frames);
         let mut canvas = Canvas::new(look);
-        for (body, pose) in film.bodies.iter().zip(&film.frames[at].poses) {
-            let pose = pose.transform();
-            let colour = |point: &Vector3<f64>| (look.colour)(&body.name, point);
-            if body.name == "table" {
-                let [x, y] = look.table;
-                canvas.mesh(&block([0.0, 0.0, -0.004], [x, y, 0.004]), &pose, colour);
-            } else {
-                body.parts.iter().for_each(|part| canvas.mesh(&part.surface, &pose, colour));
+        for ((body, parts), frame) in model.bodies().iter().zip(&parts).zip(&frames) {
+            for (x_bg, part) in parts {
+                canvas.mesh(part, &(frame.pose * *x_bg), |point| (look.colour)(&body.name, point));
             }
             for (_, middle, half) in look.drawn.iter().filter(|(name, ..)| *name == body.name) {
-                canvas.mesh(&block(*middle, *half), &pose, |_| DRAWN_COLOUR);
+                canvas.mesh(&block(*middle, *half), &frame.pose, |_| DRAWN_COLOUR);
             }
         }
-        frames.push(canvas.rows().collect::<Vec<_>>());
-    }
-    let height = frames.first().map_or(0, Vec::len);
-    let mut pixels = Vec::new();
-    for row in 0..height {
-        for (i, frame) in frames.iter().enumerate() {
-            if i > 0 {
-                pixels.extend([90; 3 * GAP]);
-            }
-            pixels.extend(&frame[row]);
-        }
-    }
-    let width = pixels.len() / 3 / height.max(1);
-    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width as u32, height as u32);
+        canvas.rows().collect()
+    };
+    times.iter().map(&mut picture).collect()
+}
+
+/// A film of a motion from 0 to a time, in s, that plays over and over in its own time: an animated PNG.
+pub fn played(
+    model: &Model,
+    trajectory: &Trajectory,
+    until: f64,
+    look: &Look,
+) -> Result<Vec<u8>, Box<dyn Error>> {
+    let times: Vec<f64> = (0..(RATE * until).round() as usize).map(|k| k as f64 / RATE).collect();
+    let pictures = pictures(model, trajectory, &times, look);
+    let first = pictures.first().ok_or("a film needs times")?;
+    let mut bytes = Vec::new();
+    let (height, width) = (first.len(), first[0].len() / 3);
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_compression(png::Compression::High);
-    encoder.write_header()?.write_image_data(&pixels)?;
-    Ok(())
+    encoder.set_animated(pictures.len() as u32, 0)?;
+    encoder.set_frame_delay(1, RATE as u16)?;
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&first.concat())?;
+    for pair in pictures.windows(2) {
+        // The rectangle in which a frame differs from the one before, of a pixel at least.
+        let differs = |row: usize, column: usize| {
+            let pixel = 3 * column..3 * column + 3;
+            pair[0][row][pixel.clone()] != pair[1][row][pixel]
+        };
+        let rows = (0..height).filter(|row| pair[0][*row] != pair[1][*row]);
+        let [top, bottom] = [rows.clone().next().unwrap_or(0), rows.last().unwrap_or(0)];
+        let columns = (0..width).filter(|column| (top..=bottom).any(|row| differs(row, *column)));
+        let [left, right] = [columns.clone().next().unwrap_or(0), columns.last().unwrap_or(0)];
+        writer.reset_frame_position()?;
+        writer.set_frame_dimension((right + 1 - left) as u32, (bottom + 1 - top) as u32)?;
+        writer.set_frame_position(left as u32, top as u32)?;
+        let part: Vec<u8> =
+            (top..=bottom).flat_map(|row| &pair[1][row][3 * left..3 * right + 3]).copied().collect();
+        writer.write_image_data(&part)?;
+    }
+    writer.finish()?;
+    Ok(bytes)
 }

@@ -7,19 +7,18 @@ use std::time::Instant;
 use isobar::io::{ProblemEnsemble, ProblemFile};
 use isobar::optimize::ensemble::{EnsembleProblem, SuccessRate, success_rate};
 use isobar::optimize::objective::Objective;
-use isobar::optimize::trajectory::{TrajectoryOptimum, optimize_trajectory};
+use isobar::optimize::trajectory::{OptimizedProblem, TrajectoryOptimum, optimize_trajectory};
 use isobar::rollout::ControlLaw;
 use rayon::prelude::*;
+
+use crate::film::{Look, played};
 
 pub type Failure = Box<dyn Error>;
 pub type Problem<'e> = EnsembleProblem<'e, ControlLaw, Objective>;
 
 /// A problem file of the folder `examples/FOLDER`.
 pub fn load(folder: &str, name: &str) -> Result<ProblemFile, Failure> {
-    // The programs belong to two packages: the library, and the crate of the pages below it.
-    let mut packages =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|package| package.join("examples"));
-    let examples = packages.find(|examples| examples.is_dir()).ok_or("there is no folder of examples")?;
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     Ok(ProblemFile::load(examples.join(folder).join(name))?)
 }
 
@@ -98,6 +97,16 @@ pub fn optimize(file: &ProblemFile, start: &[f64]) -> Result<TrajectoryOptimum, 
         found.termination
     );
     Ok(found)
+}
+
+/// Draws what a file says, on the first draw of its test, until a time, s.
+pub fn film_of(folder: &str, name: &str, path: &str, until: f64, look: &Look) -> Result<(), Failure> {
+    let file = load(folder, name)?;
+    let all = ensemble(&file)?;
+    let start = all.task.variables.from_values(&all.start);
+    let motion = all.test_problem().motion_of(0, &start)?;
+    motion.outcome?;
+    Ok(std::fs::write(path, played(&all.test[0].model, &motion.trajectory, until, look)?)?)
 }
 
 /// The parameters of controllers and of the model that were optimized, by name.

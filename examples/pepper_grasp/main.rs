@@ -26,20 +26,19 @@ use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::optimize::trajectory::OptimizedProblem;
 use std::time::Instant;
 
-use isobar_report::Recorder;
 use rayon::prelude::*;
 
 use cma_es::CmaEs;
 use film::Look;
 
 use grasp_trials::{
-    Failure, Grasp, Problem, ensemble, load, optimize, print_parameters, processor_time, row, tried,
+    Failure, Grasp, Problem, ensemble, film_of, load, optimize, print_parameters, processor_time, row, tried,
 };
 
 const GRASP: Grasp = Grasp { lift: 0.6, squeeze: 1 };
 const FOLDER: &str = "pepper_grasp";
 
-/// How the film strip looks.
+/// How the film looks.
 const LOOK: Look = Look {
     scale: 850.0,
     view: [-0.125, 0.125, -0.045, 0.30],
@@ -77,7 +76,7 @@ fn main() -> Result<(), Failure> {
         ["optimize", file] => optimize_one(file),
         ["search", file, seeds, generations] => search(file, seeds.parse()?, generations.parse()?),
         ["members", file] => members(file),
-        ["film", file, path] => film_strip(file, path),
+        ["film", file, path] => film_of(FOLDER, file, path, 1.5, &LOOK),
         _ => Err("found unknown arguments; see the head of the source".into()),
     }
 }
@@ -148,19 +147,6 @@ fn tables() -> Result<(), Failure> {
     row("feedback as the file has it", &tried(&test, &closed.success, &start, GRASP));
     row("feedback optimized on the ensemble", &tried(&test, &closed.success, &of_feedback.variables, GRASP));
     Ok(())
-}
-
-/// What a file says, on the pepper of the first draw of the test.
-fn film_strip(file: &str, path: &str) -> Result<(), Failure> {
-    let file = load(FOLDER, file)?;
-    let all = ensemble(&file)?;
-    let start = all.task.variables.from_values(&all.start);
-    let motion = all.test_problem().motion_of(0, &start)?;
-    motion.outcome?;
-    let mut recorder = Recorder::new(&all.test[0].model, 0.01).without_plots();
-    let trajectory = motion.trajectory;
-    trajectory.times.iter().zip(&trajectory.states).for_each(|(time, state)| recorder.add(*time, state));
-    film::write(path, &recorder.finish().film, &[0.0, 0.3, 0.6, 0.8, 1.0, 1.4], &LOOK)
 }
 
 /// The evolution strategy on the parameters of a file, from some seeds, for a number of generations.

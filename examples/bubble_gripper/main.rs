@@ -18,7 +18,6 @@ use film::Look;
 use isobar::io::ProblemFile;
 use isobar::optimize::randomized_smoothing::SharedCost;
 use isobar::rollout::Trajectory;
-use isobar_report::Recorder;
 
 /// When the gripper begins to lift, s.
 const LIFT: f64 = 0.6;
@@ -26,7 +25,7 @@ const LIFT: f64 = 0.6;
 const RISE: f64 = 0.1;
 const SLIP: f64 = 5e-3;
 
-/// How the film strip looks.
+/// How the film looks.
 const LOOK: Look = Look {
     scale: 600.0,
     view: [-0.13, 0.15, -0.04, 0.47],
@@ -97,7 +96,7 @@ impl Lift {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bubble_gripper");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bubble_gripper");
     let file = ProblemFile::load(folder.join("problem.toml"))?;
     println!(
         "| | holds | rise (mm) | slip (mm) | mean force while lifting (N) | mean force (N) | cost |\n|---|---|---|---|---|---|---|"
@@ -121,10 +120,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         optimum.values
     );
     if let Some(path) = std::env::args().nth(1) {
-        let mut recorder = Recorder::new(&file.scene.model, 0.01).without_plots();
-        let Trajectory { times, states } = &lift.trajectory;
-        times.iter().zip(states).for_each(|(time, state)| recorder.add(*time, state));
-        film::write(path, &recorder.finish().film, &[0.0, 0.5, 0.7, 0.95, 1.1, 1.4], &LOOK)?;
+        std::fs::write(path, film::played(&file.scene.model, &lift.trajectory, 1.5, &LOOK)?)?;
     }
     Ok(())
 }

@@ -18,10 +18,9 @@ use isobar::io::ProblemFile;
 use isobar::multibody::BodyFrame;
 use isobar::optimize::trajectory::optimize_trajectory;
 use isobar::rollout::Trajectory;
-use isobar_report::Recorder;
 use nalgebra::{Matrix3, Vector3};
 
-/// How the film strip looks. The ball has sectors, by which its turn is seen; what is only drawn are the links that touch
+/// How the film looks. The ball has sectors, by which its turn is seen; what is only drawn are the links that touch
 /// nothing, as the URDF file has them.
 const LOOK: Look = Look {
     scale: 1100.0,
@@ -55,8 +54,7 @@ const LOOK: Look = Look {
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file =
-        ProblemFile::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/allegro_turn/problem.toml"))?;
+    let file = ProblemFile::load(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/allegro_turn/problem.toml"))?;
     let problem = file.problem()?;
     let clock = Instant::now();
     let optimum = optimize_trajectory(&problem, &file.start, &file.settings, None, None)?;
@@ -76,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("| start | {} |", figures(&file, &file.start)?);
     println!("| optimized | {} |", figures(&file, &optimum.values)?);
     match std::env::args().nth(1) {
-        Some(path) => film_strip(&file, &optimum.values, &path),
+        Some(path) => film_of(&file, &optimum.values, &path),
         None => Ok(()),
     }
 }
@@ -118,10 +116,8 @@ fn figures(file: &ProblemFile, values: &[f64]) -> Result<String, Box<dyn Error>>
 }
 
 /// Draws the motion.
-fn film_strip(file: &ProblemFile, values: &[f64], path: &str) -> Result<(), Box<dyn Error>> {
+fn film_of(file: &ProblemFile, values: &[f64], path: &str) -> Result<(), Box<dyn Error>> {
     let problem = file.problem()?;
-    let Trajectory { times, states } = problem.trajectory(&problem.variables(values)?)?;
-    let mut recorder = Recorder::new(&file.scene.model, 0.01).without_plots();
-    times.iter().zip(&states).for_each(|(time, state)| recorder.add(*time, state));
-    film::write(path, &recorder.finish().film, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0], &LOOK)
+    let trajectory = problem.trajectory(&problem.variables(values)?)?;
+    Ok(std::fs::write(path, film::played(&file.scene.model, &trajectory, 1.0, &LOOK)?)?)
 }
