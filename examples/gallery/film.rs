@@ -1,10 +1,11 @@
 //! Films: outlines of bodies over time, as SVG that plays.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use isobar::contact::{Collider, ContactGeometry, Material};
 use isobar::field::RigidSurface;
-use isobar::geometry::Shape;
+use isobar::geometry::{Shape, SurfaceMesh};
 use isobar::multibody::{BodyGeometry, Model, State};
 use isobar::rollout::Trajectory;
 use isobar::spatial::RigidTransform;
@@ -34,6 +35,8 @@ pub struct Look<'a> {
     pub slower: f64,
     /// Bodies through whose origins a line is drawn.
     pub line: &'a [&'a str],
+    /// Whether bodies are cut by the plane of the picture through the origin; otherwise their hulls are seen.
+    pub cut: bool,
 }
 
 impl Look<'_> {
@@ -41,15 +44,22 @@ impl Look<'_> {
     pub fn from_the_side(size: [u32; 2], middle: [f64; 2], scale: f64) -> Self {
         let at = size.map(|pixels| 0.5 * f64::from(pixels));
         let view = View { middle: middle.into(), at, scale };
-        Self { size, view, axes: [Vector3::x(), Vector3::z()], slower: 1.0, line: &[] }
+        Self { size, view, axes: [Vector3::x(), Vector3::z()], slower: 1.0, line: &[], cut: false }
     }
 
     fn onto(&self, point: &Vector3<f64>) -> Vector2<f64> {
         Vector2::new(self.axes[0].dot(point), self.axes[1].dot(point))
     }
 
-    /// The outline of a geometry at a pose, as the points of a polygon.
-    fn outline(&self, geometry: &ContactGeometry, pose: &RigidTransform) -> String {
+    /// The outlines of a geometry at a pose, each as the points of a polygon.
+    fn outlines(&self, geometry: &ContactGeometry, pose: &RigidTransform) -> Vec<String> {
+        match geometry {
+            ContactGeometry::Compliant(field) if self.cut => {
+                return self.sections(&field.mesh().boundary(), pose);
+            }
+            ContactGeometry::Rigid(surface) if self.cut => return self.sections(surface.mesh(), pose),
+            _ => (),
+        }
         let vertices = match geometry {
             ContactGeometry::Compliant(field) => field.mesh().vertices.as_slice(),
             ContactGeometry::Rigid(surface) => surface.mesh().vertices.as_slice(),
@@ -58,7 +68,51 @@ impl Look<'_> {
                 .map(|(x, y, z)| Vector3::new(x, y, z)),
         };
         let places = vertices.iter().map(|v| self.onto(&(pose.translation + pose.rotation * v)));
-        let corners: Vec<[f64; 2]> = hull(places.collect()).iter().map(|p| self.view.place(p)).collect();
+        vec![self.thinned(&hull(places.collect()))]
+    }
+
+    /// The polygons in which the plane of the picture through the origin cuts a closed surface at a pose.
+    fn sections(&self, mesh: &SurfaceMesh, pose: &RigidTransform) -> Vec<String> {
+        let normal = self.axes[0].cross(&self.axes[1]);
+        let places: Vec<Vector3<f64>> =
+            mesh.vertices.iter().map(|v| pose.translation + pose.rotation * v).collect();
+        let depth = |vertex: u32| places[vertex as usize].dot(&normal);
+        // From the edge on which the section enters a triangle to that on which it leaves it.
+        let mut next = BTreeMap::new();
+        for &[a, b, c] in &mesh.triangles {
+            let crossed = |from_below: bool| {
+                let edge = [[a, b], [b, c], [c, a]]
+                    .into_iter()
+                    .find(|&[p, q]| (depth(p) < 0.0) == from_below && (depth(q) < 0.0) != from_below);
+                edge.map(|[p, q]| [p.min(q), p.max(q)])
+            };
+            if let (Some(enters), Some(leaves)) = (crossed(true), crossed(false)) {
+                next.insert(enters, leaves);
+            }
+        }
+        let mut sections = Vec::new();
+        while let Some((first, _)) = next.first_key_value() {
+            let (mut edge, mut section) = (*first, Vec::new());
+            while let Some(leaves) = next.remove(&edge) {
+                let [p, q] = edge;
+                let part = depth(p) / (depth(p) - depth(q));
+                section.push(self.onto(&places[p as usize].lerp(&places[q as usize], part)));
+                edge = leaves;
+            }
+            sections.push(self.thinned(&section));
+        }
+        sections
+    }
+
+    /// The points of a polygon without those that are not seen.
+    fn thinned(&self, polygon: &[Vector2<f64>]) -> String {
+        let mut corners: Vec<[f64; 2]> = polygon.iter().map(|p| self.view.place(p)).collect();
+        // One of those that are not told apart.
+        let is_near = |a: &[f64; 2], b: &[f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]) < FINE;
+        corners.dedup_by(|a, b| is_near(a, b));
+        if corners.len() > 1 && is_near(&corners[0], &corners[corners.len() - 1]) {
+            corners.pop();
+        }
         let mut points = String::new();
         // The last corner that is drawn, and the first one after it: those that are close to the line to the next are not seen.
         let (mut last, mut first) = (corners[corners.len() - 1], 0);
@@ -108,7 +162,7 @@ pub fn with_shape(model: Model, body: usize, shape: &Shape, x_bg: RigidTransform
 }
 
 /// A shape whose points change.
-fn played(svg: &mut String, shape: &str, style: &str, points: &[String], duration: f64) {
+pub fn played(svg: &mut String, shape: &str, style: &str, points: &[String], duration: f64) {
     let _ = write!(svg, "<{shape} points=\"{}\" {style}>", points[0]);
     if points.len() > 1 {
         let _ = write!(
@@ -143,12 +197,15 @@ pub fn film(model: &Model, trajectory: &Trajectory, look: &Look) -> String {
         let colour = if moves { colours.next().unwrap_or(&FIXED) } else { &FIXED };
         for geometry in &body.geometries {
             let outline = |poses: &Vec<RigidTransform>| {
-                look.outline(&geometry.collider.geometry, &(poses[at] * geometry.x_bg))
+                look.outlines(&geometry.collider.geometry, &(poses[at] * geometry.x_bg))
             };
-            let outlines: Vec<String> =
+            let outlines: Vec<Vec<String>> =
                 poses[..if moves { poses.len() } else { 1 }].iter().map(outline).collect();
             let style = format!("fill=\"{colour}\" fill-opacity=\".5\" stroke=\"{colour}\"");
-            played(&mut svg, "polygon", &style, &outlines, duration);
+            for k in 0..outlines[0].len() {
+                let over_time = outlines.iter().map(|all| all.get(k).cloned().unwrap_or_default());
+                played(&mut svg, "polygon", &style, &over_time.collect::<Vec<_>>(), duration);
+            }
         }
     }
     let line: Vec<usize> = look.line.iter().filter_map(|name| model.body_index(name)).collect();

@@ -24,6 +24,8 @@ mod gradients;
 mod index;
 mod kinds;
 mod page;
+#[path = "../support/film.rs"]
+mod solid_film;
 #[path = "../support/viridis.rs"]
 mod viridis;
 
@@ -38,10 +40,11 @@ fn write(experiment: &Experiment, folder: &Path) -> Result<(), Failure> {
     let begin = Instant::now();
     let page = (experiment.run)(Run::Full)?;
     for figure in &page.figures {
-        let path = folder.join(format!("{}{}.svg", page.name, figure.suffix));
+        let path = folder.join(format!("{}{}.{}", page.name, figure.suffix, figure.picture.extension()));
         match &figure.picture {
             Picture::Plots(plots) => figure::draw(path, plots)?,
             Picture::Svg(svg) => std::fs::write(path, svg)?,
+            Picture::Png(png) => std::fs::write(path, png)?,
         }
     }
     std::fs::write(folder.join(format!("{}.md", page.name)), markdown(&page))?;

@@ -20,6 +20,18 @@ pub struct Row {
 pub enum Picture {
     Plots(Vec<Plot<'static>>),
     Svg(String),
+    /// An animated PNG.
+    Png(Vec<u8>),
+}
+
+impl Picture {
+    /// The end of the file's name.
+    pub const fn extension(&self) -> &'static str {
+        match self {
+            Self::Plots(_) | Self::Svg(_) => "svg",
+            Self::Png(_) => "png",
+        }
+    }
 }
 
 pub struct Figure {
@@ -79,8 +91,8 @@ pub fn shown(value: f64) -> String {
 pub fn markdown(page: &Page) -> String {
     let Page { name, title, source, result, why, more, .. } = page;
     let mut text = format!("# {title}\n\n{result}\n\n");
-    for Figure { suffix, caption, .. } in &page.figures {
-        let _ = writeln!(text, "![{caption}]({name}{suffix}.svg)\n\n*{caption}*\n");
+    for Figure { suffix, caption, picture } in &page.figures {
+        let _ = writeln!(text, "![{caption}]({name}{suffix}.{})\n\n*{caption}*\n", picture.extension());
     }
     let _ = writeln!(text, "| {source} | expected | isobar |\n|---|---|---|");
     for Row { quantity, expected, value, .. } in &page.rows {

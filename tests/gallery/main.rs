@@ -32,6 +32,9 @@ mod kinds;
 #[path = "../../examples/gallery/page.rs"]
 #[allow(dead_code, reason = "no page is written here")]
 mod page;
+#[path = "../../examples/support/film.rs"]
+#[allow(dead_code, reason = "nothing is drawn here")]
+mod solid_film;
 #[path = "../../examples/support/viridis.rs"]
 #[allow(dead_code, reason = "nothing is drawn here")]
 mod viridis;

@@ -2,11 +2,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use isobar::spatial::{Quaternion, rotation_from_rpy};
+use isobar::multibody::State;
+use isobar::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 use isobar::step::{ComplementarityMethod, Integrator, StepProblem, StepWorkspace};
+use nalgebra::Vector3;
 
 use crate::bolt_scene::{BoltScene, FILE};
-use crate::drawing::{begun, finished, text};
+use crate::clock::thread_time;
+use crate::drawing::{View, begun, finished, text};
+use crate::film::played;
 use crate::page::{Failure, Figure, Page, Picture, Run, row};
 
 /// Offsets of the bolt's middle from the axis, mm, and tilts, degrees; a tilt to the right leans the head over the offset.
@@ -14,6 +18,8 @@ const OFFSETS: [f64; 8] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0];
 const TILTS: [f64; 9] = [-24.0, -18.0, -12.0, -6.0, 0.0, 6.0, 12.0, 18.0, 24.0];
 /// Steps of 0.5 ms.
 const STEPS: usize = 400;
+/// How much slower than it is the motion is shown.
+const SLOWER: f64 = 25.0;
 const FRICTIONS: [f64; 2] = [0.1, 0.3];
 /// Depth of the hole, m.
 const DEPTH: f64 = 0.05;
@@ -33,8 +39,8 @@ const OUTCOMES: [(Outcome, &str, &str); 4] = [
     (Outcome::NoSolution, "no solution", "#d55e00"),
 ];
 
-/// Sets the bolt down beside the axis and lets it go: what becomes of it, and how deep it gets, m.
-fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &AtomicUsize) -> (Outcome, f64) {
+/// Sets the bolt down beside the axis and lets it go: what becomes of it, and how it moves.
+fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &AtomicUsize) -> (Outcome, Vec<State>) {
     let mut scene = BoltScene {
         model: scene.model.clone(),
         start: scene.start.clone(),
@@ -53,26 +59,26 @@ fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &AtomicUsize) -> 
     let method = Integrator::Complementarity(ComplementarityMethod::Lcp);
     let second = Integrator::Complementarity(ComplementarityMethod::Ncp);
     let mut workspace = StepWorkspace::default();
-    let (mut state, mut rests) = (scene.start.clone(), 0);
+    let (mut states, mut rests) = (vec![scene.start.clone()], 0);
     for step_number in 0..STEPS {
         let time = step_number as f64 * scene.time_step;
-        let problem = StepProblem { time, ..StepProblem::new(&scene.model, &state, scene.time_step) };
+        let before = &states[step_number];
+        let problem = StepProblem { time, ..StepProblem::new(&scene.model, before, scene.time_step) };
         // What has no solution by the one method is tried with the other.
         let step = method.step(&problem, &mut workspace);
         if step.is_err() {
             refused.fetch_add(1, Ordering::Relaxed);
         }
         let Ok(after) = step.or_else(|_| second.step(&problem, &mut workspace)) else {
-            return (Outcome::NoSolution, scene.insertion(&state.bodies[0]));
+            return (Outcome::NoSolution, states);
         };
-        state = after;
-        let body = &state.bodies[0];
-        let depth = scene.insertion(body);
+        let body = after.bodies[0];
+        states.push(after);
         if body.pose().rotation[(2, 2)] < 0.5 {
-            return (Outcome::Tips, depth);
+            return (Outcome::Tips, states);
         }
-        if depth > DEPTH - 1e-4 {
-            return (Outcome::SlidesIn, depth);
+        if scene.insertion(&body) > DEPTH - 1e-4 {
+            return (Outcome::SlidesIn, states);
         }
         // What rests for ten steps stays where it is.
         let velocity = &body.velocity;
@@ -82,7 +88,7 @@ fn outcome(scene: &BoltScene, offset: f64, tilt: f64, refused: &AtomicUsize) -> 
             break;
         }
     }
-    (Outcome::Jams, scene.insertion(&state.bodies[0]))
+    (Outcome::Jams, states)
 }
 
 /// The map of one coefficient of friction.
@@ -134,10 +140,40 @@ fn picture(maps: &[(f64, Vec<Vec<Outcome>>)]) -> String {
     finished(svg)
 }
 
+/// The film of a bolt in the plane y = 0: the profiles of the bolt and of the hole.
+fn film(scene: &BoltScene, states: &[State]) -> String {
+    let view = View { middle: [0.0, 0.006].into(), at: [150.0, 170.0], scale: 2300.0 };
+    let profile = |corners: &[[f64; 2]], pose: RigidTransform| {
+        let side = corners.iter().map(|[r, h]| [*r, *h]);
+        let other = corners.iter().rev().map(|[r, h]| [-r, *h]);
+        let place = |[r, h]: [f64; 2]| view.place(&(pose * Vector3::new(r, 0.0, h)).xz());
+        side.chain(other).map(place).map(|[x, y]| format!("{x:.1},{y:.1} ")).collect::<String>()
+    };
+    let mut svg = begun(300, 340);
+    let mut plate = scene.hole.clone();
+    plate.insert(0, [1.0, -1.0]);
+    played(
+        &mut svg,
+        "polygon",
+        "fill=\"#999\" stroke=\"#666\"",
+        &[profile(&plate, RigidTransform::identity())],
+        1.0,
+    );
+    let duration = (states.len() - 1) as f64 * scene.time_step * SLOWER;
+    let every = (0.05 / (SLOWER * scene.time_step)).round() as usize;
+    let bolts: Vec<String> =
+        states.iter().step_by(every).map(|state| profile(&scene.bolt, state.bodies[0].pose())).collect();
+    played(&mut svg, "polygon", "fill=\"#0072b2\" fill-opacity=\".7\" stroke=\"#0072b2\"", &bolts, duration);
+    finished(svg)
+}
+
 pub fn run(run: Run) -> Result<Page, Failure> {
     let scene = BoltScene::load(FILE)?;
     let refused = AtomicUsize::new(0);
-    let (_, depth) = outcome(&scene, 2.0, 6.0, &refused);
+    let begin = thread_time();
+    let (_, states) = outcome(&scene, 2.0, 6.0, &refused);
+    let spent = (thread_time() - begin).as_secs_f64();
+    let depth = scene.insertion(&states[states.len() - 1].bodies[0]);
     let mut rows = vec![row(
         "depth that the bolt reaches from 2 mm and 6°, friction 0.1, mm",
         "50 (depth of the hole)",
@@ -146,6 +182,8 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     )];
     let (mut maps, mut parts) = (Vec::new(), String::new());
     if run == Run::Full {
+        let simulated = (states.len() - 1) as f64 * scene.time_step;
+        rows.push(row("simulated seconds a second, steps of 0.5 ms", "1: real time", simulated / spent, 1.0));
         // At the same time: this is the longest of all experiments. An error is told as text, which threads can pass on.
         let together = std::thread::scope(|scope| {
             let refused = &refused;
@@ -174,16 +212,21 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             maps.push((friction, map));
         }
     }
+    let mut figures = vec![Figure {
+        suffix: "",
+        caption: "What becomes of the bolt, by where it is set down and how far it leans".into(),
+        picture: Picture::Svg(picture(&maps)),
+    }];
+    if run == Run::Full {
+        let caption = format!("The bolt from 2 mm and 6°, friction 0.1, {SLOWER} times slower");
+        figures.push(Figure { suffix: "_film", caption, picture: Picture::Svg(film(&scene, &states)) });
+    }
     Ok(Page {
         name: "bolt_map",
         title: "From where a bolt slides into its hole",
         source: "Hotz §1",
         result: parts.trim_end().to_owned(),
-        figures: vec![Figure {
-            suffix: "",
-            caption: "What becomes of the bolt, by where it is set down and how far it leans".into(),
-            picture: Picture::Svg(picture(&maps)),
-        }],
+        figures,
         rows,
         why: format!(
             "The paper shows the bolt slide in, and tells no numbers. What stays above has not slid in after 0.2 s: it stands on the plate \

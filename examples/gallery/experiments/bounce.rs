@@ -11,6 +11,7 @@ use isobar::spatial::RigidTransform;
 use crate::drawing::{Piece, View, bands, begun, colour_bar, finished, text};
 use crate::figure::{Curve, Plot};
 use crate::film::{Look, film};
+use crate::gradients::derivatives;
 use crate::page::{Failure, Figure, Page, Picture, Points, Run, row};
 
 pub const SCENE: &str = include_str!("../scenes/bounce.toml");
@@ -24,6 +25,8 @@ pub const G: f64 = 9.81;
 const STICTION_VELOCITY: f64 = 1e-2;
 /// Until the ball has left, s.
 const UNTIL: f64 = 0.04;
+/// Before the ball is deepest, s.
+const DEEP: f64 = 0.008;
 /// Dissipation of the second ball, s/m.
 const DISSIPATION: f64 = 0.3;
 /// Times at which the patch is drawn, over that of contact.
@@ -177,6 +180,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     }
     if run == Run::Full {
         let mut scene = scene(DISSIPATION)?;
+        rows.push(derivatives(&scene, DEEP, "where the ball is deep")?);
         // From 10 cm up, and down again.
         scene.state.bodies[0].position.z = 0.15;
         scene.time_step = 2e-4;

@@ -2,10 +2,12 @@
 
 use std::f64::consts::TAU;
 
-use isobar::multibody::BodyState;
+use isobar::multibody::{BodyState, Model};
+use isobar::rollout::Trajectory;
 use nalgebra::{Vector2, Vector3};
 
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film};
 use crate::kinds::{COMPLIANT, Kind, RIGID};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
@@ -30,8 +32,8 @@ struct Direction {
     across: f64,
 }
 
-/// Slides down a slope in a direction: friction over μ N, and the velocity at the end along the slope and across.
-fn slide(kind: &Kind, slope: f64, angle: f64) -> Result<(f64, Vector2<f64>), Failure> {
+/// Slides down a slope in a direction.
+fn motion(kind: &Kind, slope: f64, angle: f64) -> Result<(Model, Trajectory), Failure> {
     let down = Vector2::new(angle.cos(), angle.sin());
     let pull = down * (slope * FRICTION * G);
     let mut scene = kind.scene(SCENE)?;
@@ -43,6 +45,13 @@ fn slide(kind: &Kind, slope: f64, angle: f64) -> Result<(f64, Vector2<f64>), Fai
         scene.state.bodies[0].position.z = 0.01;
     }
     let trajectory = scene.rollout(UNTIL)?.simulate()?;
+    Ok((scene.model, trajectory))
+}
+
+/// What that comes to: friction over μ N, and the velocity at the end along the slope and across.
+fn slide(kind: &Kind, slope: f64, angle: f64) -> Result<(f64, Vector2<f64>), Failure> {
+    let down = Vector2::new(angle.cos(), angle.sin());
+    let (_, trajectory) = motion(kind, slope, angle)?;
     let at = |time: f64| -> &BodyState {
         let step = trajectory.times.iter().position(|t| *t >= time - 1e-9).unwrap_or(0);
         &trajectory.states[step].bodies[0]
@@ -123,8 +132,21 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     }
     let circle = (0..=100).map(|k| (TAU * f64::from(k) / 100.0).sin_cos()).map(|(y, x)| (x, y)).collect();
     curves.push(Curve { name: "Coulomb".into(), points: circle, reference: true, marks: false });
+    let mut figures = Vec::new();
+    if run == Run::Full {
+        let (model, trajectory) = motion(&COMPLIANT[0], SLOPES[2], TAU / DIRECTIONS as f64)?;
+        let axes = [Vector3::x(), Vector3::y()];
+        let look = Look { axes, slower: 10.0, ..Look::from_the_side([420, 220], [0.025, 0.01], 1600.0) };
+        let caption =
+            "The block on the steepest incline, which falls at 22.5° to x, from above, ten times slower"
+                .into();
+        let picture = Picture::Svg(film(&model, &trajectory, &look));
+        figures.push(Figure { suffix: "_film", caption, picture });
+    }
     let title = "Friction over μN, by its direction";
     let plot = Plot { title, x: "along x", y: "along y", logarithmic: [false; 2], curves };
+    let caption = "Friction of a sliding block by the direction of the incline".into();
+    figures.insert(0, Figure { suffix: "", caption, picture: Picture::Plots(vec![plot]) });
     Ok(Page {
         name: "cone",
         title: "Coulomb's cone in every direction",
@@ -134,11 +156,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
              few per cent more or less by `similar` and `sap`.",
             100.0 * widest
         ),
-        figures: vec![Figure {
-            suffix: "",
-            caption: "Friction of a sliding block by the direction of the incline".into(),
-            picture: Picture::Plots(vec![plot]),
-        }],
+        figures,
         rows,
         why: "Regularized friction creeps below the cone: at 0.98 of it by 4.9 v_s with the smooth form and 0.86 v_s with `tamsi`'s, which is \
               what the table has; `ecp`, `lcp` and `ncp` stick. `similar` and `sap` lift what slides ever faster, so that its normal \

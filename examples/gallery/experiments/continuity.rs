@@ -6,10 +6,13 @@ use isobar::contact::{
 };
 use isobar::field::PressureField;
 use isobar::geometry::{Shape, VolumeMesh};
+use isobar::multibody::{Body, BodyGeometry, BodyState, MassSource, ModelBuilder, State};
+use isobar::rollout::Trajectory;
 use isobar::spatial::{RigidTransform, SpatialForce, SpatialVelocity};
 use nalgebra::Vector3;
 
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
 /// Moduli of a coarse ball and of a box, Pa; both are about 10 cm wide.
@@ -91,6 +94,20 @@ impl Pair {
     }
 }
 
+/// The film of the ball along its path, and of the block.
+fn film_of(case: &Case) -> Result<String, Failure> {
+    let pair = Pair::new(case)?;
+    let ball = Body::free("ball", MassSource::Density(1e3), vec![BodyGeometry::new(pair.ball.clone())])?;
+    let block = vec![BodyGeometry::new(pair.block.clone())];
+    let bodies = vec![ball, Body::fixed("block", RigidTransform::identity(), block)];
+    let model = ModelBuilder { bodies, ..ModelBuilder::default() }.build()?;
+    let times: Vec<f64> = (0..=80).map(|k| f64::from(k) / 80.0).collect();
+    let at = |s: &f64| State::of_bodies(vec![BodyState::at_rest(&pair.at(*s).x_wa)]);
+    let states = times.iter().map(at).collect();
+    let look = Look { slower: 4.0, ..Look::from_the_side([420, 260], [0.0, 0.03], 1700.0) };
+    Ok(film(&model, &Trajectory { times, states }, &look))
+}
+
 fn distance(a: &[f64; 6], b: &[f64; 6]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
@@ -154,8 +171,16 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     if run == Run::Full {
         rows.push(row("the same, with faces left out as in Drake", "–", filtered, 0.02));
     }
+    let mut films = Vec::new();
+    if run == Run::Full {
+        let caption = "The ball on its path, seen along y".into();
+        films.push(Figure { suffix: "_film", caption, picture: Picture::Svg(film_of(&cases()[0])?) });
+    }
     let title = "A ball turns and slides over a block's edge";
     let plot = Plot { title, x: "part of the path", y: "force, N", logarithmic: [false; 2], curves };
+    let caption = "The force along the path".into();
+    let mut figures = vec![Figure { suffix: "", caption, picture: Picture::Plots(vec![plot]) }];
+    figures.append(&mut films);
     Ok(Page {
         name: "continuity",
         title: "The wrench is continuous where faces come and go",
@@ -164,11 +189,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             "Where faces come and go the wrench changes by {worst:.1e} of the force at most, with damping, friction, all orders of \
              quadrature, triangles and polygons."
         ),
-        figures: vec![Figure {
-            suffix: "",
-            caption: "The force along the path".into(),
-            picture: Picture::Plots(vec![plot]),
-        }],
+        figures,
         rows,
         why: format!(
             "Each change is come to within {NEAR:e} of the path from both sides: what is left is how far the wrench changes over that, and \

@@ -6,12 +6,13 @@ use std::time::Duration;
 use isobar::Scene;
 use isobar::contact::{ContactModel, SurfaceRepresentation};
 use isobar::multibody::State;
-use isobar::rollout::Trajectory;
+use isobar::rollout::{Controls, Trajectory};
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
 
 use super::flip_arm::{Arm, Move, Pose, Until};
 use crate::figure::{Curve, Plot};
 use crate::film::{Look, film};
+use crate::gradients::{STEPS, checked_at};
 use crate::page::{Failure, Figure, Page, Picture, Points, Run, row, shown};
 
 const SCENE: &str = include_str!("../scenes/flip.toml");
@@ -44,6 +45,8 @@ const MOVES: [Move; 9] = [
 /// What becomes of the pancake.
 struct Outcome {
     trajectory: Trajectory,
+    /// The commands of each step.
+    commands: Vec<Vec<f64>>,
     events: Vec<(&'static str, f64)>,
     /// Faces in contact after each step.
     faces: Vec<usize>,
@@ -110,7 +113,8 @@ fn flip(
     let mut arm = Arm::new(&model, &mut state, moves, START)?;
     let (integrator, mut workspace) = (Integrator::velocity_level(kind), StepWorkspace::default());
     let mut trajectory = Trajectory { times: vec![0.0], states: vec![state.clone()] };
-    let (mut faces, mut control) = (Vec::new(), vec![0.0; model.command_dimension()]);
+    let (mut faces, mut commands) = (Vec::new(), Vec::new());
+    let mut control = vec![0.0; model.command_dimension()];
     let mut times = [Duration::ZERO; 2];
     while !arm.is_done() {
         let time = faces.len() as f64 * scene.time_step;
@@ -122,6 +126,7 @@ fn flip(
         state = after;
         times = [times[0] + workspace.timing().geometry, times[1] + workspace.timing().solver];
         faces.push(workspace.statistics().contacts);
+        commands.push(control.clone());
         trajectory.times.push(time + scene.time_step);
         trajectory.states.push(state.clone());
     }
@@ -133,7 +138,7 @@ fn flip(
     let off = (pancake.position - frames[stove].pose.translation).xy().norm();
     let up = pancake.pose().rotation[(2, 2)];
     let speed = pancake.velocity.translational.norm();
-    Ok(Outcome { trajectory, events: arm.events, faces, geometry, solver, up, off, speed })
+    Ok(Outcome { trajectory, commands, events: arm.events, faces, geometry, solver, up, off, speed })
 }
 
 /// The slope of a line through points on logarithmic axes, by least squares.
@@ -228,6 +233,20 @@ pub fn run(run: Run) -> Result<Page, Failure> {
                 0.1,
             ));
         }
+        // As the pancake is raised, before it is flipped: the blade carries it, and the bubbles hold the handle.
+        let carried = coarsest.events.iter().find(|(name, _)| *name == "raised with it");
+        let time = carried.ok_or("the pancake is not raised")?.1;
+        let file = scene(COARSER[0])?;
+        let step = (time / file.time_step).round() as usize;
+        let commands = coarsest.commands[step..step + STEPS].concat();
+        let controls = Controls::from_values(file.model.command_dimension(), commands).ok_or("commands")?;
+        let [all, wrong] = checked_at(&file, &coarsest.trajectory.states[step], &controls, &[])?;
+        rows.push(row(
+            format!("coarsest: derivatives as it is raised that differences refute, of {all}"),
+            "0",
+            wrong as f64,
+            0.0,
+        ));
         more = "| edges of meshes over those of the file | mean faces | geometry, µs | solver, µs | cosine at the end | from the middle of the stove, mm |\n|---|---|---|---|---|---|\n".into();
         for (coarser, outcome) in COARSER.iter().zip(&outcomes) {
             let numbers =

@@ -8,7 +8,7 @@ use isobar::rollout::Trajectory;
 use nalgebra::Vector3;
 
 use crate::film::{Look, film};
-use crate::gradients::checked;
+use crate::gradients::derivatives;
 use crate::page::{Failure, Figure, Page, Picture, Run, row};
 
 const SPOON: &str = include_str!("../scenes/spoon.toml");
@@ -26,12 +26,6 @@ const LEVER: f64 = 0.155;
 fn film_of(scene: &Scene, trajectory: &Trajectory, look: &Look, caption: &str) -> Figure {
     let picture = Picture::Svg(film(&scene.model, trajectory, look));
     Figure { suffix: "", caption: caption.into(), picture }
-}
-
-/// The derivatives in the midst of a motion as a row.
-fn derivatives(scene: &Scene, time: f64) -> Result<crate::page::Row, Failure> {
-    let [all, wrong] = checked(scene, time)?;
-    Ok(row(format!("derivatives at {time} s that differences refute, of {all}"), "0", wrong as f64, 0.0))
 }
 
 pub fn spoon(run: Run) -> Result<Page, Failure> {
@@ -67,7 +61,7 @@ pub fn spoon(run: Run) -> Result<Page, Failure> {
     ];
     let mut figures = Vec::new();
     if run == Run::Full {
-        rows.push(derivatives(&scene, TURNING)?);
+        rows.push(derivatives(&scene, TURNING, &format!("at {TURNING} s"))?);
         // Along the handle, and from above it.
         let look = Look {
             axes: [Vector3::new(0.35, -0.94, 0.0), Vector3::new(0.25, 0.1, 0.96)],
@@ -136,7 +130,7 @@ pub fn chopsticks(run: Run) -> Result<Page, Failure> {
             let expected = format!("{:.4} (torque over lever)", TORQUE / LEVER);
             rows.push(row("force of a chopstick across, N", expected, force.translational.x.abs(), 0.02));
             if run == Run::Full {
-                rows.push(derivatives(&scene, LIFTING)?);
+                rows.push(derivatives(&scene, LIFTING, &format!("at {LIFTING} s"))?);
                 let look = Look::from_the_side([300, 460], [0.0, 0.1], 1900.0);
                 figures.push(film_of(
                     &scene,

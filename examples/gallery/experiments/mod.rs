@@ -19,6 +19,9 @@ mod huang;
 mod incline;
 mod laplace;
 mod layer;
+mod modes;
+mod mug;
+mod nut;
 mod rattleback;
 mod rod;
 mod spin_and_roll;
@@ -37,7 +40,7 @@ const fn experiment(name: &'static str, run: fn(Run) -> Result<Page, Failure>) -
     Experiment { name, run }
 }
 
-pub const EXPERIMENTS: [Experiment; 24] = [
+pub const EXPERIMENTS: [Experiment; 27] = [
     experiment("compliance", compliance::run),
     experiment("laplace", laplace::run),
     experiment("layer", layer::run),
@@ -47,7 +50,10 @@ pub const EXPERIMENTS: [Experiment; 24] = [
     experiment("boxes", boxes::run),
     experiment("spoon", grasps::spoon),
     experiment("chopsticks", grasps::chopsticks),
+    experiment("mug", mug::run),
+    experiment("nut", nut::run),
     experiment("desk", desk::run),
+    experiment("modes", modes::run),
     experiment("coin", coin::run),
     experiment("flip", flip::run),
     experiment("bubble", bubble::run),

@@ -1,10 +1,13 @@
 //! Painlevé's rod: with enough friction its sliding end pushes itself into the ground, and rigid bodies have no force that holds.
 
+use isobar::Scene;
+use isobar::geometry::Shape;
 use isobar::multibody::State;
-use isobar::spatial::{Quaternion, rotation_from_rpy};
+use isobar::spatial::{Quaternion, RigidTransform, rotation_from_rpy};
 use nalgebra::Vector3;
 
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film, with_shape};
 use crate::kinds::{COMPLIANT, Kind, RIGID};
 use crate::page::{Failure, Figure, Page, Picture, Run, row, shown};
 
@@ -50,7 +53,8 @@ struct Motion {
     slip: Vec<(f64, f64)>,
 }
 
-fn motion(kind: &Kind) -> Result<Motion, Failure> {
+/// The rod that leans and slides.
+fn scene(kind: &Kind) -> Result<Scene, Failure> {
     let mut scene = kind.scene(SCENE)?;
     scene.time_step = scene.time_step.min(LONGEST);
     let tilt = (90.0 - ANGLE).to_radians();
@@ -61,6 +65,11 @@ fn motion(kind: &Kind) -> Result<Motion, Failure> {
     body.position = Vector3::new(0.0, 0.0, RADIUS - end.z);
     // Up, the rod leans towards +x; its end goes before, towards −x, and friction turns it into the ground.
     body.velocity.translational = Vector3::x() * -SPEED;
+    Ok(scene)
+}
+
+fn motion(kind: &Kind) -> Result<Motion, Failure> {
+    let scene = scene(kind)?;
     let slip = |state: &State| {
         let body = &state.bodies[0];
         let arm = body.pose().rotation * Vector3::new(0.0, 0.0, -HALF) - Vector3::z() * RADIUS;
@@ -80,6 +89,19 @@ fn motion(kind: &Kind) -> Result<Motion, Failure> {
         }
     })?;
     Ok(Motion { stops, jump: jump / SPEED, energy, slip: over_time })
+}
+
+/// A film of the rod from the side.
+fn seen(kind: &Kind) -> Result<Figure, Failure> {
+    let scene = scene(kind)?;
+    let trajectory = scene.rollout(0.3)?.simulate()?;
+    let rod = Shape::Cylinder { radius: RADIUS, length: 2.0 * HALF };
+    let model = with_shape(scene.model, 0, &rod, RigidTransform::identity())?;
+    let look = Look { slower: 15.0, ..Look::from_the_side([420, 340], [-0.05, 0.5], 280.0) };
+    let (suffix, how) =
+        if kind.rigid { ("_rigid", "between rigid bodies") } else { ("_compliant", "on compliant ground") };
+    let caption = format!("The rod {how}, by `{}`, fifteen times slower", kind.solver.name());
+    Ok(Figure { suffix, caption, picture: Picture::Svg(film(&model, &trajectory, &look)) })
 }
 
 pub fn run(run: Run) -> Result<Page, Failure> {
@@ -115,7 +137,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
                     };
                     rows.push(row(quantity, expected, motion.jump * SPEED, 2e-3));
                     let name = match kind.name {
-                        "ncp" => "between rigid bodies",
+                        "ncp" => "ncp, rigid",
                         "lagged, rigid" => continue,
                         name => name,
                     };
@@ -134,6 +156,14 @@ pub fn run(run: Run) -> Result<Page, Failure> {
     ));
     let plot =
         Plot { title: "Speed of the sliding end", x: "time, ms", y: "m/s", logarithmic: [false; 2], curves };
+    let mut figures = vec![Figure {
+        suffix: "",
+        caption: "The speed of the rod's lower end along the ground".into(),
+        picture: Picture::Plots(vec![plot]),
+    }];
+    if run == Run::Full {
+        figures.extend([seen(&COMPLIANT[0])?, seen(&RIGID[2])?]);
+    }
     Ok(Page {
         name: "rod",
         title: "Painlevé's rod",
@@ -143,11 +173,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
              compliant one presses itself in and stops after {} ms.",
             shown(1e3 * compliant.last().copied().unwrap_or(f64::NAN))
         ),
-        figures: vec![Figure {
-            suffix: "",
-            caption: "The speed of the rod's lower end along the ground".into(),
-            picture: Picture::Plots(vec![plot]),
-        }],
+        figures,
         rows,
         why: "Rigid bodies have no force that is consistent with sliding here, as a force would accelerate the end into the ground: only an \
               impact that stops it, which steps of impulses find. On a compliant ground the end goes in, so that its force grows until \

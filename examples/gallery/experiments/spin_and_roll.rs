@@ -1,9 +1,12 @@
 //! A disk that spins on a plane, and a ball that slides and then rolls, against their closed forms.
 
+use isobar::geometry::Shape;
 use isobar::multibody::State;
 use isobar::rollout::Trajectory;
+use isobar::spatial::RigidTransform;
 
 use crate::figure::{Curve, Plot};
+use crate::film::{Look, film, with_shape};
 use crate::kinds::{COMPLIANT, Kind, RIGID};
 use crate::page::{Failure, Figure, Page, Picture, Points, Run, row, shown};
 
@@ -76,6 +79,17 @@ fn ball(kind: &Kind, shorter: f64) -> Result<(f64, f64, [Points; 2]), Failure> {
     Ok((speed(state) / SPEED, state.bodies[0].position.x, curves))
 }
 
+/// A film of the ball from the side, with a rod through it that is only drawn.
+fn seen(kind: &Kind) -> Result<Figure, Failure> {
+    let scene = kind.scene(BALL)?;
+    let trajectory = scene.rollout(0.4)?.simulate()?;
+    let rod = Shape::Box { size: [1.9 * RADIUS, 0.3 * RADIUS, 0.3 * RADIUS] };
+    let model = with_shape(scene.model, 0, &rod, RigidTransform::identity())?;
+    let look = Look { slower: 8.0, ..Look::from_the_side([640, 130], [0.32, 0.045], 800.0) };
+    let caption = "The ball slides, and rolls, by `lagged`, eight times slower".into();
+    Ok(Figure { suffix: "_film", caption, picture: Picture::Svg(film(&model, &trajectory, &look)) })
+}
+
 pub fn run(run: Run) -> Result<Page, Failure> {
     let (mut rows, mut spins, mut speeds) = (Vec::new(), Vec::new(), Vec::new());
     let short = ["lagged", "tamsi", "ecp"];
@@ -143,6 +157,14 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         plot("A spinning disk", "rad/s", spins),
         plot("A ball that slides, then rolls (lagged)", "m/s", speeds),
     ];
+    let mut figures = vec![Figure {
+        suffix: "",
+        caption: "Spin of the disk; speed of the ball and of its rim".into(),
+        picture: Picture::Plots(plots),
+    }];
+    if run == Run::Full {
+        figures.push(seen(implicit("lagged")?)?);
+    }
     Ok(Page {
         name: "spin_and_roll",
         title: "A disk that spins, a ball that comes to roll",
@@ -156,11 +178,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
             worst(&torques[..torques.len().min(4)], 2.0 / 3.0),
             worst(&rolling[..rolling.len().min(4)], 5.0 / 7.0),
         ),
-        figures: vec![Figure {
-            suffix: "",
-            caption: "Spin of the disk; speed of the ball and of its rim".into(),
-            picture: Picture::Plots(plots),
-        }],
+        figures,
         rows,
         why: "`similar` lifts what slides by μ v δt, `sap` by μ v (δt + τ): more at the rim than in the middle, where that is not less than the depth that the plane gives by (0.1 µm at 10⁸ Pa, 0.1 mm at 10⁵ Pa): the \
               disk is on its way up, and its rim bears more than its middle. In implicit steps \
