@@ -218,9 +218,8 @@ impl Watch {
         for place in acting {
             let Place::Pair(index) = place else { continue };
             let number = with_pair(model, frames, &model.pairs[index], |query| {
-                let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
-                let (a, b, law) = (&query.a.material, &query.b.material, model.contact.law);
-                let of_pair = PairMaterial::combine(a, rigid[0], b, rigid[1], law);
+                let law = model.contact.law;
+                let of_pair = PairMaterial::of(query.a, query.b, law);
                 let (mut number, mut face_number) = (0_u64, 0);
                 for_each_face(query, &model.contact, scratch, |face| {
                     let at_face = |v: &SpatialVelocity, origin: &Vector3<f64>| {

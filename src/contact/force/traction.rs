@@ -49,8 +49,7 @@ impl<T: Scalar> TractionLaw<T> {
     /// The law between two bodies.
     pub fn new(roles: &Roles<T>, settings: &ContactSettings<T>) -> Self {
         let (o, f) = (roles.o, roles.f);
-        let rigid = [o.geometry.is_rigid(), f.geometry.is_rigid()];
-        let pair = PairMaterial::combine(&o.material, rigid[0], &f.material, rigid[1], settings.law);
+        let pair = PairMaterial::of(o, f, settings.law);
         let strain_rate = compliance(o, o.material.dissipation) + compliance(f, f.material.dissipation);
         Self { pair, strain_rate, settings: *settings }
     }

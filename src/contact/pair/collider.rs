@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use crate::contact::pair::material::Material;
 use crate::field::hierarchy::Hierarchy;
 use crate::field::{FieldError, PressureField, RigidSurface, check_skirt};
-use crate::geometry::Shape;
+use crate::geometry::{Shape, SurfaceMesh};
 use crate::scalar::Scalar;
 
 /// The immutable, shareable part of a body in contact.
@@ -39,6 +39,15 @@ impl ContactGeometry {
         match self {
             Self::Compliant(field) => Some(field.hierarchy()),
             Self::Rigid(surface) => Some(surface.hierarchy()),
+            Self::CompliantHalfSpace | Self::RigidHalfSpace => None,
+        }
+    }
+
+    /// Its surface: the boundary of a field's mesh, with the skirt where there is one; `None` of half-spaces.
+    pub(crate) fn surface_mesh(&self) -> Option<SurfaceMesh> {
+        match self {
+            Self::Compliant(field) => Some(field.mesh().boundary()),
+            Self::Rigid(surface) => Some(surface.mesh().clone()),
             Self::CompliantHalfSpace | Self::RigidHalfSpace => None,
         }
     }

@@ -1,9 +1,17 @@
 //! How the parameters of a pair follow those of its two materials.
 
+use crate::contact::own_law::OwnLaw;
 use crate::contact::pair::collider::Collider;
 use crate::contact::pair::material::{Material, PairMaterial};
 use crate::contact::settings::{ContactSettings, DissipationModel};
-use crate::scalar::DualArray;
+use crate::scalar::{DualArray, Scalar};
+
+impl<T: Scalar> PairMaterial<T> {
+    /// What the materials of two bodies combine to.
+    pub(crate) fn of(a: &Collider<T>, b: &Collider<T>, law: Option<OwnLaw>) -> Self {
+        Self::combine(&a.material, a.geometry.is_rigid(), &b.material, b.geometry.is_rigid(), law)
+    }
+}
 
 /// The derivatives of a pair's combined parameters with respect to each body's own: of dissipation (in
 /// the strain-rate form of the sum of both bodies' χ/E), relaxation time and friction by the same

@@ -3,7 +3,6 @@
 
 use nalgebra::Vector3;
 
-use crate::contact::ContactGeometry;
 use crate::geometry::SurfaceDistance;
 use crate::io::problem::file::ProblemFile;
 use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, State};
@@ -91,11 +90,7 @@ fn gap(model: &Model, states: &[State], pair: &GeometryPair) -> Option<f64> {
 
 /// The vertices and the surface of a geometry.
 fn surface(geometry: &BodyGeometry) -> Option<(Vec<Vector3<f64>>, SurfaceDistance)> {
-    let mesh = match &*geometry.collider.geometry {
-        ContactGeometry::Compliant(field) => field.mesh().boundary(),
-        ContactGeometry::Rigid(surface) => surface.mesh().clone(),
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return None,
-    };
+    let mesh = geometry.collider.geometry.surface_mesh()?;
     let distance = SurfaceDistance::new(&mesh.vertices, &mesh.triangles);
     Some((mesh.vertices, distance))
 }

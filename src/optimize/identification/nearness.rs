@@ -19,18 +19,9 @@ enum Surface {
 
 impl Surface {
     fn of(geometry: &ContactGeometry) -> Self {
-        let closed = |vertices: &[Vector3<f64>], triangles: &[[u32; 3]]| Self::Closed {
-            vertices: vertices.to_vec(),
-            triangles: SurfaceDistance::new(vertices, triangles),
-        };
-        match geometry {
-            ContactGeometry::Compliant(field) => {
-                let boundary = field.mesh().boundary();
-                closed(&boundary.vertices, &boundary.triangles)
-            }
-            ContactGeometry::Rigid(surface) => closed(&surface.mesh().vertices, &surface.mesh().triangles),
-            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => Self::Plane,
-        }
+        let Some(mesh) = geometry.surface_mesh() else { return Self::Plane };
+        let triangles = SurfaceDistance::new(&mesh.vertices, &mesh.triangles);
+        Self::Closed { vertices: mesh.vertices, triangles }
     }
 
     /// Whether a point outside is nearer than a margin in m.

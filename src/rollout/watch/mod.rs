@@ -175,9 +175,7 @@ impl Watch {
             self.warnings.push(MotionWarning::of_pair(model, pair, time, cause));
         }
         let per_force = with_pair(model, &self.frames, &model.pairs[pair], |query: &ContactPair| {
-            let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
-            let (a, b) = (&query.a.material, &query.b.material);
-            PairMaterial::combine(a, rigid[0], b, rigid[1], None).static_friction
+            PairMaterial::of(query.a, query.b, None).static_friction
         }) * dt
             * along;
         self.pairs[pair].slope = per_force;

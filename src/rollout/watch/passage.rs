@@ -29,11 +29,7 @@ enum Surface {
 
 impl Surface {
     fn new(geometry: &ContactGeometry) -> Self {
-        let mesh = match geometry {
-            ContactGeometry::Compliant(field) => field.mesh().boundary(),
-            ContactGeometry::Rigid(surface) => surface.mesh().clone(),
-            ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return Self::HalfSpace,
-        };
+        let Some(mesh) = geometry.surface_mesh() else { return Self::HalfSpace };
         let distance = SurfaceDistance::new(&mesh.vertices, &mesh.triangles);
         Self::Mesh { mesh, distance }
     }

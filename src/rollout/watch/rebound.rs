@@ -90,9 +90,7 @@ fn expected(
         return None;
     }
     let dissipation = with_pair(model, frames, &model.pairs[pair], |query: &ContactPair| {
-        let rigid = [query.a, query.b].map(|c| c.geometry.is_rigid());
-        let (a, b) = (&query.a.material, &query.b.material);
-        PairMaterial::combine(a, rigid[0], b, rigid[1], None).dissipation
+        PairMaterial::of(query.a, query.b, None).dissipation
     });
     Some(restitution(dissipation * approach))
 }
