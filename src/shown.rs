@@ -29,6 +29,12 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The names that there are, for a message.
+pub(crate) fn list(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

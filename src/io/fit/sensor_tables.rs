@@ -13,6 +13,7 @@ use crate::multibody::{Model, State};
 use crate::optimize::data::{DataError, Samples, TIME_COLUMN};
 use crate::optimize::identification::{Channel, Measurement, RecordedMotion, Sensor, SensorData};
 use crate::rollout::{Command, KnotValues};
+use crate::shown::list;
 
 /// What is wrong with a recording of sensors.
 enum SensorProblem {
@@ -44,8 +45,7 @@ fn sensor_data(
     let mut recorded = Vec::with_capacity(table.commands.len());
     for (name, column) in &table.commands {
         let Some(actuator) = model.actuators.iter().position(|actuator| actuator.name == *name) else {
-            let known: Vec<String> = model.actuators.iter().map(|a| format!("`{}`", a.name)).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let known = list(model.actuators.iter().map(|a| format!("`{}`", a.name)));
             return field("commands", format!("found `{name}`; the scene's actuators are {known}"));
         };
         recorded.push((actuator, column.clone()));

@@ -6,6 +6,7 @@ use super::wrong;
 use crate::io::file_error::FileError;
 use crate::io::robot::values::parse_number;
 use crate::multibody::tree::{JointDescription, JointKind};
+use crate::shown::list;
 use crate::xml::Element;
 
 /// What else a keyframe may say, which does not say where joints are.
@@ -18,8 +19,7 @@ const REST: [&str; 5] = ["qvel", "act", "ctrl", "mpos", "mquat"];
 pub(super) fn start(file: &File, tree: &mut Tree, name: &str) -> Result<(), FileError> {
     let keys = || file.root.all("keyframe").flat_map(|section| section.all("key"));
     let Some(key) = keys().find(|key| key.attribute("name") == Some(name)) else {
-        let known: Vec<String> = keys().filter_map(super::name).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let known = list(keys().filter_map(super::name));
         return Err(wrong(file.root, format!("found no keyframe `{name}`; there are {known}")));
     };
     for what in REST {

@@ -9,6 +9,7 @@ use super::layers::Layers;
 use super::wrong;
 use crate::geometry::{MeshError, SurfaceMesh, VolumeMesh};
 use crate::io::file_error::FileError;
+use crate::shown::list;
 use crate::spatial::{MassProperties, Quaternion, RigidTransform};
 
 /// A mesh in a file.
@@ -43,7 +44,7 @@ pub(super) fn of_geom(file: &File, geom: &Layers) -> Result<Mesh, FileError> {
     let Some(&asset) = file.meshes.get(name) else {
         let mut known: Vec<&str> = file.meshes.keys().map(String::as_str).collect();
         known.sort_unstable();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let known = list(known);
         return Err(wrong(
             geom.element(),
             format!("found the mesh `{name}`, which is not there; there are {known}"),

@@ -8,7 +8,7 @@ use crate::io::motion::trajectory::{BristleMotion, TrajectoryTable, bristle_name
 use crate::multibody::tree::JointKind;
 use crate::multibody::{BodyState, Model, State};
 use crate::rollout::Trajectory;
-use crate::shown::shown;
+use crate::shown::{list, shown};
 use crate::spatial::SpatialForce;
 
 /// How far the length of a quaternion may be from 1 before it is taken for a mistake. What measured or
@@ -81,9 +81,8 @@ fn states(table: &TrajectoryTable, model: &Model) -> Result<Vec<State>, Fault> {
             return Err(of_titles(format!("the columns of the {kind} `{}` are missing", shown(missing))));
         }
         if let Some(unknown) = found.iter().find(|name| !names.contains(name)) {
-            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let message =
-                format!("found columns of `{}`; the scene's {kind} names are: {known}", shown(unknown));
+            let (unknown, known) = (shown(unknown), list(names));
+            let message = format!("found columns of `{unknown}`; the scene's {kind} names are: {known}");
             return Err(of_titles(message));
         }
     }

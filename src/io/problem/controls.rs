@@ -5,10 +5,11 @@ use crate::io::file_error::Problem;
 use crate::io::problem::schema::{ControlTable, ProblemKnotsTable, StartTable};
 use crate::io::scene::actuator_tables::knots_command;
 use crate::io::scene::body_tables::{Range, number};
-use crate::io::scene::named::{list, named};
+use crate::io::scene::named::named;
 use crate::multibody::Model;
 use crate::optimize::trajectory::ControlRange;
 use crate::rollout::{Command, ControlKnots, KnotInterpolation, SimulationError};
+use crate::shown::list;
 
 /// An actuator whose command is optimized.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,11 +7,11 @@ use crate::io::problem::controls::move_into;
 use crate::io::problem::ensemble_schema::{NumberTable, VaryTable};
 use crate::io::scene::body_tables::{Range, number};
 use crate::io::scene::file::Scene;
-use crate::io::scene::named::list;
 use crate::multibody::Model;
 use crate::optimize::ensemble::{Design, DesignVariable, TunedParameter};
 use crate::optimize::identification::parameters_at;
 use crate::optimize::trajectory::ControlRange;
+use crate::shown::list;
 
 /// The field of parameters of controllers.
 const OF_CONTROLLERS: &str = "controller_parameters";

@@ -15,6 +15,7 @@ use crate::io::strict::Exactly;
 use crate::multibody::tree::{JointState, Mechanism};
 use crate::multibody::{Actuator, BodyLoad, Drive, DrivenCoordinate, LoadKind, ModelError, Transmission};
 use crate::rollout::{Command, KnotValues, SimulationError};
+use crate::shown::list;
 
 /// A robot with a drive on all its joints.
 pub(in crate::io) struct DrivenRobot<'t> {
@@ -125,8 +126,7 @@ fn add_drives(
     match table.commands.keys().find(|name| !driven.contains(name)) {
         None => Ok(()),
         Some(name) => {
-            let known = if driven.is_empty() { "none".to_owned() } else { driven.join(", ") };
-            let message = format!("is no joint that `drive` drives; there are {known}");
+            let message = format!("is no joint that `drive` drives; there are {}", list(&driven));
             Err(Problem::new(field.key("commands").key(name), message))
         }
     }

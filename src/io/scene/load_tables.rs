@@ -11,6 +11,7 @@ use crate::io::scene::body_tables::{Range, number, vector};
 use crate::io::scene::load_schema::{LoadHistoryTable, LoadInterpolationTable, LoadTable, LoadValueTable};
 use crate::io::strict::Exactly;
 use crate::multibody::{Body, Load, LoadHistory, LoadKind};
+use crate::shown::list;
 
 /// The loads on the bodies of a scene; files are found relative to the folder, and added to `files`.
 pub(in crate::io) fn loads(
@@ -71,8 +72,7 @@ pub(in crate::io) fn free_body(
         }
         None => {
             let free = bodies.iter().filter(|(_, is_free)| *is_free);
-            let known: Vec<String> = free.map(|(name, _)| format!("`{name}`")).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let known = list(free.map(|(name, _)| format!("`{name}`")));
             let message = format!("there is no body `{name}`; those that move freely are {known}");
             Err(Problem::new(field.clone(), message))
         }

@@ -2,7 +2,7 @@
 
 use crate::io::document::field_path::FieldPath;
 use crate::io::file_error::Problem;
-use crate::shown::shown;
+use crate::shown::{list, shown};
 
 /// The index of a name among those of the scene.
 pub(in crate::io) fn named<'a>(
@@ -16,9 +16,4 @@ pub(in crate::io) fn named<'a>(
         let message = format!("found `{}`, no {what} of the scene; there are: {}", shown(name), list(all));
         Problem::new(field.clone(), message)
     })
-}
-
-pub(in crate::io) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

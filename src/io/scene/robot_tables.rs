@@ -26,6 +26,7 @@ use crate::io::scene::shape_schema::HalfSpaceTable;
 use crate::io::scene::visuals::RobotVisuals;
 use crate::multibody::tree::{BodyDescription, JointDescription, JointKind};
 use crate::multibody::{BodyGeometry, NamedMaterial};
+use crate::shown::list;
 use crate::spatial::{MassProperties, RigidTransform};
 
 /// A robot of a scene. Its names have their prefix.
@@ -183,8 +184,8 @@ fn initial_coordinates(
     let moving = || joints.iter().filter(|j| j.kind != JointKind::Fixed);
     let find = |name: &str, field: &FieldPath| {
         moving().find(|j| j.name == name).ok_or_else(|| {
-            let known: Vec<&str> = moving().map(|j| j.name.as_str()).collect();
-            let message = format!("is no joint that moves; there are {}", list(&known));
+            let known = list(moving().map(|j| &j.name));
+            let message = format!("is no joint that moves; there are {known}");
             Problem::new(field.clone(), message)
         })
     };
@@ -213,11 +214,6 @@ fn initial_coordinates(
         }
     }
     Ok(initial)
-}
-
-/// Names for a message.
-fn list(names: &[&str]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// For each link its geometries: none without a material.
@@ -300,8 +296,8 @@ fn named_materials<'t>(
         if robot.bodies.iter().any(|b| b.name == link) {
             return Ok(());
         }
-        let known: Vec<&str> = robot.bodies.iter().map(|b| b.name.as_str()).collect();
-        Err(Problem::new(field.clone(), format!("is no link; the links are {}", list(&known))))
+        let known = list(robot.bodies.iter().map(|b| &b.name));
+        Err(Problem::new(field.clone(), format!("is no link; the links are {known}")))
     };
     if let Some(CollisionTable::Some(kinds)) = &t.collision {
         let field = table.key("collision");

@@ -4,6 +4,7 @@ use super::load::BodyLoad;
 use crate::multibody::ModelError;
 use crate::multibody::tree::{ComputedTorque, JointKind, Mechanism};
 use crate::scalar::Scalar;
+use crate::shown::list;
 
 /// How an actuator turns its command u into a force on a coordinate with position q and velocity v.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,8 +182,7 @@ impl Actuator {
                 additive_coordinates(&joint.kind).iter().map(at)
             });
             if !driven.clone().any(|at| at == (v, q)) {
-                let allowed: Vec<String> = driven.map(|(v, q)| format!("({v}, {q})")).collect();
-                let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+                let allowed = list(driven.map(|(v, q)| format!("({v}, {q})")));
                 return Err(ModelError::DrivenPlace { actuator: actuator(), v, q, allowed });
             }
             if coordinates[..i].iter().any(|other| other.v == v) {

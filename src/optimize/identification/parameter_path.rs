@@ -3,6 +3,7 @@
 use crate::contact::MaterialParameter;
 use crate::multibody::{LoadPart, Model, Parameter, StopNumber};
 use crate::optimize::error::ProblemError;
+use crate::shown::list;
 
 const MATERIAL_FIELDS: &str = "`hydroelastic_modulus`, `dissipation`, `relaxation_time`, `friction` (static and dynamic), `static_friction`, `dynamic_friction`, `e_t`, `e_o`, `e_r`";
 
@@ -40,8 +41,7 @@ fn axes_of<const N: usize>(text: &str) -> Option<[usize; N]> {
 
 /// Names in backquotes, separated by commas.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let all: Vec<String> = names.map(|n| format!("`{n}`")).collect();
-    if all.is_empty() { "none".into() } else { all.join(", ") }
+    list(names.map(|name| format!("`{name}`")))
 }
 
 /// The parameters of a model that a parameter of a fit with this name sets, all to its own value.
