@@ -10,6 +10,7 @@ use nalgebra::Vector3;
 
 use crate::contact::{DampingPoint, PairMaterial, Workspace, for_each_face};
 use crate::multibody::{BodyFrame, BroadPhase, Model, State, with_pair};
+use crate::rollout::mixed;
 use crate::spatial::SpatialVelocity;
 use crate::step::{Integrator, StepProblem, StepWorkspace, Tape};
 
@@ -63,14 +64,6 @@ impl Event {
     pub fn failed(steps: usize) -> Self {
         Self { step: steps.saturating_sub(1), place: Place::Failure, aligned: false }
     }
-}
-
-/// A number that has nothing to do with those of other arguments.
-fn mixed(value: u64) -> u64 {
-    let mut bits = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }
 
 impl StepEvents {

@@ -9,6 +9,7 @@ use super::comparison::Verdict;
 use super::gradient::CheckedParameter;
 use super::report::{GradientReport, ReportRow};
 use super::ways::{MadeWay, Rows, compare_way};
+use crate::linear_algebra::dot;
 
 /// Decides undecided rows of small terms: those that agree with differences to within the tolerance of the derivatives of
 /// all terms together. `rows` has a row for each of so many terms with respect to one parameter, then to the next.
@@ -109,10 +110,6 @@ pub fn compare_jacobians(
     let (way, row) = compare_way(&made, &names, &scales);
     report.ways.push(way);
     report.rows.extend(row);
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ pub use forces::total_forces::ForceWorkspace;
 pub(crate) use forces::total_forces::{add_drives_and_applied, forces_without_contact, total_forces};
 pub use model_error::ModelError;
 pub use models::actuator::{Actuator, Drive, DrivenCoordinate, Transmission};
+pub(crate) use models::body::unit_parts;
 pub use models::body::{Body, BodyGeometry, Motion};
 pub(crate) use models::joint_law::JointLaw;
 pub use models::load::{BodyLoad, LoadFrame, LoadKind};

@@ -17,6 +17,7 @@ use super::bounds::Bounds;
 use super::checkpoint::Resumable;
 use super::solver::{Convergence, DescentState, Tolerances, check_setting};
 use crate::interruption;
+use crate::linear_algebra::dot;
 use crate::optimize::data_error::InvalidField;
 use quadratic_model::QuadraticModel;
 
@@ -167,7 +168,6 @@ impl Lbfgsb {
     where
         O: CostFunction<Param = Vec<f64>, Output = f64> + Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
     {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let slope = dot(&at.gradient, direction);
         // As far as the bounds, which are not before the end of the direction.
         let mut longest = f64::INFINITY;
@@ -227,7 +227,6 @@ impl Lbfgsb {
     fn remember(&mut self, from: &Point, to: &Point) {
         let s: Vec<f64> = to.x.iter().zip(&from.x).map(|(a, b)| a - b).collect();
         let y: Vec<f64> = to.gradient.iter().zip(&from.gradient).map(|(a, b)| a - b).collect();
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         if dot(&s, &y) > SMALLEST_COSINE * (dot(&s, &s) * dot(&y, &y)).sqrt() {
             if self.pairs.len() == self.memory {
                 self.pairs.pop_front();
@@ -255,8 +254,7 @@ impl Resumable for Lbfgsb {
                 let field = field(&format!("pairs[{i}].{name}"));
                 InvalidField::check_numbers(&field, numbers, bounds.0.len(), f64::NEG_INFINITY)?;
             }
-            let product = s.iter().zip(y).map(|(s, y)| s * y).sum();
-            number(&field(&format!("pairs[{i}]: s·y")), product, f64::MIN_POSITIVE, f64::INFINITY)?;
+            number(&field(&format!("pairs[{i}]: s·y")), dot(s, y), f64::MIN_POSITIVE, f64::INFINITY)?;
         }
         Ok(())
     }

@@ -56,6 +56,7 @@ pub use events::{
     Event, EventGradient, EventKind, EventLoss, EventMoment, Face, Features, event_gradients,
     event_loss_gradient,
 };
+pub(crate) use feedback::mixed;
 pub use feedback::{
     ControlLaw, Controller, ControllerCotangent, ControllerPoint, FeedbackStage, GripForce, KnotFeedback,
     KnotLaw, NetworkInput, NeuralNetwork, NominalStates, Observation, Output, Pid, SampledController,

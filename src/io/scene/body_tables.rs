@@ -9,7 +9,7 @@ use crate::io::scene::joint_schema::{JointTable, RobotTable};
 use crate::io::scene::schema::{BodyTable, ContactTable, MaterialTable};
 use crate::io::scene::shape_schema::GeometryTable;
 use crate::io::strict::Exactly;
-use crate::multibody::{Body, BodyGeometry, MassSource};
+use crate::multibody::{Body, BodyGeometry, MassSource, unit_parts};
 use crate::spatial::{
     MassProperties, MassPropertiesError, Quaternion, RigidTransform, SpatialVelocity, rotation_from_rpy,
 };
@@ -321,11 +321,6 @@ pub(in crate::io) fn link_mass(
     let mass = mass_source(t, geometries, table)?.resolve(unit_parts(geometries)).map_err(of_body)?;
     mass.validate().map_err(of_body)?;
     Ok(Some(mass))
-}
-
-/// The mass properties of the geometries filled with unit density, in the body's frame.
-fn unit_parts(geometries: &[BodyGeometry]) -> impl Iterator<Item = MassProperties> + Clone {
-    geometries.iter().filter_map(|g| Some(g.unit_mass?.seen_from(&g.x_bg)))
 }
 
 /// What the mass properties of a body that moves are made from.

@@ -2,6 +2,7 @@
 
 use super::BlockFactor;
 use super::elimination_order::refill;
+use crate::linear_algebra::dot;
 
 /// The generalized minimal residual method (Saad & Schultz 1986, SIAM J. Sci. Stat. Comput. 7(3)),
 /// with a factorization of a matrix close to K on the right, and its memory.
@@ -104,10 +105,6 @@ impl MinimalResidual {
         x.iter_mut().zip(weight).for_each(|(x, w)| *x /= w);
         factor.factors().solve(x);
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn norm(a: &[f64]) -> f64 {

@@ -183,7 +183,7 @@ impl<T: Scalar> Body<T> {
 }
 
 /// The mass properties of the geometries filled with unit density, in the body's frame.
-pub(in crate::multibody) fn unit_parts<T: Scalar>(
+pub(crate) fn unit_parts<T: Scalar>(
     geometries: &[BodyGeometry<T>],
 ) -> impl Iterator<Item = MassProperties<T>> + Clone {
     geometries.iter().filter_map(|g| g.unit_mass.as_ref().map(|m| m.seen_from(&g.x_bg)))

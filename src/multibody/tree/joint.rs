@@ -176,7 +176,7 @@ fn three<T: Scalar>(x: &[T]) -> Vector3<T> {
 
 /// The quaternion at the start of a configuration, as it stands there.
 #[inline]
-fn quaternion<T: Scalar>(q: &[T]) -> Quaternion<T> {
+pub(crate) fn quaternion<T: Scalar>(q: &[T]) -> Quaternion<T> {
     Quaternion { w: q[0], v: three(&q[1..]) }
 }
 

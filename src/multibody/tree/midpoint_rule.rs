@@ -8,6 +8,7 @@ use nalgebra::{DMatrix, DVector, Vector3};
 use super::joint::JointKind;
 use super::mechanism::{Mechanism, Tree};
 use super::workspace::Workspace;
+use crate::linear_algebra::dot;
 use crate::scalar::Scalar;
 use crate::spatial::{SpatialInertia, SpatialVelocity};
 
@@ -302,10 +303,6 @@ fn momenta_and_rates<T: Scalar>(
     }
 }
 
-fn product(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 impl MidpointRule {
     /// Moves to the end of a step of `dt` seconds, in as few parts as it takes. Returns how many
     /// there are; none where something turns by very many radians.
@@ -323,8 +320,8 @@ impl MidpointRule {
             });
             if passed {
                 self.end(mechanism);
-                let before = product(&self.velocity_before, &self.momentum_before);
-                let change = product(&self.velocity, &self.momentum) - before;
+                let before = dot(&self.velocity_before, &self.momentum_before);
+                let change = dot(&self.velocity, &self.momentum) - before;
                 if change.abs() <= ENERGY_CHANGE * before {
                     return Some(parts);
                 }
@@ -352,7 +349,7 @@ impl MidpointRule {
             self.update_left(mechanism, dt);
             step.copy_from_slice(&self.left);
             mechanism.solve(&self.factors, step);
-            let left = (product(step, &self.left) / product(&self.velocity, &self.momentum)).abs().sqrt();
+            let left = (dot(step, &self.left) / dot(&self.velocity, &self.momentum)).abs().sqrt();
             if left.is_nan() {
                 // At rest.
                 return self.left.iter().all(|x| *x == 0.0);

@@ -45,6 +45,7 @@ pub(crate) use inertial_motion::InertialMotion;
 pub(crate) use inertial_sensitivity::InertialSensitivity;
 pub use inverse_dynamics::BodyForce;
 pub use joint::JointKind;
+pub(crate) use joint::quaternion;
 pub use mechanism::{Body, Follows, Joint, Mechanism, Tree};
 pub(crate) use midpoint_rule::MidpointRule;
 pub use state::JointState;

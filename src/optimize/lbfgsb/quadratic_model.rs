@@ -2,6 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use crate::linear_algebra::dot;
+
 /// A model of the cost around x: g·d + ½ d·Bd, with B = θI − W M Wᵀ from pairs of steps s and
 /// changes of the gradient y.
 ///
@@ -24,7 +26,6 @@ impl QuadraticModel {
         let Some((s, y)) = pairs.last() else {
             return Some(Self { theta: 1.0, w: DMatrix::zeros(variables, 0), m: DMatrix::zeros(0, 0) });
         };
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let theta = dot(y, y) / dot(s, y);
         let w =
             DMatrix::from_fn(

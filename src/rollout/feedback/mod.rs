@@ -34,6 +34,7 @@ pub use law::ControlLaw;
 pub(super) use loop_memory::{LoopMemory, LoopMoment};
 pub use neural_network::{NetworkInput, NeuralNetwork};
 pub use noise::SensorNoise;
+pub(crate) use noise::mixed;
 pub use nominal_states::NominalStates;
 pub(super) use observer::{Moved, Observer};
 pub use output::Output;

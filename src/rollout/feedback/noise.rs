@@ -29,7 +29,7 @@ impl SensorNoise {
 
 /// The finalizer of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, *Fast splittable pseudorandom number
 /// generators*, OOPSLA 2014) after a step of its counter: neighbouring numbers give unrelated ones.
-fn mixed(x: u64) -> u64 {
+pub(crate) fn mixed(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

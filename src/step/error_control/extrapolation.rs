@@ -6,6 +6,7 @@
 
 use nalgebra::{DMatrix, Matrix3, Vector3};
 
+use crate::multibody::tree::quaternion;
 use crate::multibody::{State, TANGENT_DIMENSION};
 use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, cross_matrix};
@@ -49,11 +50,6 @@ pub(super) fn extrapolate<T: Scalar>(whole: &State<T>, halves: &mut State<T>) {
         }
         halves.q[rest.clone()].iter_mut().zip(&whole.q[rest]).for_each(|(x, whole)| linear(x, whole));
     });
-}
-
-/// The quaternion that the configuration of a ball or free joint begins with.
-fn quaternion<T: Scalar>(q: &[T]) -> Quaternion<T> {
-    Quaternion { w: q[0], v: Vector3::new(q[1], q[2], q[3]) }
 }
 
 /// How the rotation vector that turns the extrapolated orientation follows those that turn the orientations

@@ -22,7 +22,7 @@ use super::balance_scale::weighted_length;
 use super::free_body::write_velocities;
 use super::problem::Problem;
 use super::transition_aware::step_limit;
-use crate::linear_algebra::{BlockFactor, MinimalResidual, Values};
+use crate::linear_algebra::{BlockFactor, MinimalResidual, Values, dot};
 use crate::multibody::State;
 
 /// When the iteration for the velocities ends.
@@ -137,10 +137,6 @@ pub(super) struct Newton {
     iterative: MinimalResidual,
     /// The velocities that TAMSI's iteration starts from.
     start: Vec<f64>,
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 impl Newton {
