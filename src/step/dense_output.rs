@@ -125,11 +125,11 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::multibody::{AppliedForces, Body, BodyState, Forces, MassSource, Model, ModelBuilder};
+    use crate::multibody::{AppliedForces, Forces, Model};
     use crate::scalar::Scalar;
-    use crate::spatial::{MassProperties, Quaternion, SpatialVelocity};
     use crate::step::ErrorControlled;
-    use nalgebra::{Matrix3, Vector3};
+    use crate::step::tests::{distance, top};
+    use nalgebra::Vector3;
 
     /// A spring to the world's origin, with a force that depends on time.
     struct Spring;
@@ -141,30 +141,19 @@ mod tests {
         }
     }
 
-    fn top() -> (Model, State) {
-        let inertia = Matrix3::new(0.3, 0.02, -0.01, 0.02, 0.4, 0.03, -0.01, 0.03, 0.6);
-        let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
-        let body = Body::free("top", MassSource::Given(mass), vec![]).expect("valid mass");
-        let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build().expect("no pairs");
-        let state = BodyState {
-            orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
-            position: Vector3::new(0.1, 0.2, 0.3),
-            velocity: SpatialVelocity::new(Vector3::new(1.1, -2.6, 2.0), Vector3::new(0.3, 0.2, 0.1)),
-        };
-        (model, State::of_bodies(vec![state]))
+    fn near_top() -> (Model, State) {
+        let (model, mut state) = top(Vector3::new(0.0, 0.0, -9.81));
+        state.bodies[0].position = Vector3::new(0.1, 0.2, 0.3);
+        (model, state)
     }
 
     fn controlled(accuracy: f64) -> Integrator {
         Integrator::ErrorControlled(ErrorControlled { method: ControlledMethod::Radau, accuracy })
     }
 
-    fn distance(a: &State, b: &State) -> f64 {
-        a.difference(b).iter().map(|x| x * x).sum::<f64>().sqrt()
-    }
-
     /// The step of this length from the start at 0.7 s, and the largest distance of its motion from the exact one.
     fn error(integrator: Integrator, length: f64) -> f64 {
-        let (model, start) = top();
+        let (model, start) = near_top();
         let workspace = &mut StepWorkspace::default();
         let step = StepProblem { time: 0.7, ..StepProblem::new(&model, &start, length).under(&Spring) };
         let motion = DenseOutput::of(integrator, &step, workspace).expect("taken").expect("a collocation");
@@ -201,7 +190,7 @@ mod tests {
 
     #[test]
     fn other_methods_have_no_polynomial() {
-        let (model, start) = top();
+        let (model, start) = near_top();
         let step = StepProblem::new(&model, &start, 0.01);
         let found = DenseOutput::of(Integrator::RungeKutta4, &step, &mut StepWorkspace::default());
         assert!(found.expect("no step is taken").is_none());

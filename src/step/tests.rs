@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 use crate::spatial::{Quaternion, SpatialVelocity};
 
 /// An asymmetric body whose centre of mass is not its origin.
-fn top(gravity: Vector3<f64>) -> (Model, State) {
+pub(super) fn top(gravity: Vector3<f64>) -> (Model, State) {
     let inertia = Matrix3::new(0.3, 0.02, -0.01, 0.02, 0.4, 0.03, -0.01, 0.03, 0.6);
     let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
     let body = Body::free("top", MassSource::Given(mass), vec![]).expect("valid mass");
@@ -36,7 +36,7 @@ fn advance(integrator: Integrator, model: &Model, start: &State, until: f64, ste
     state
 }
 
-fn distance(a: &State, b: &State) -> f64 {
+pub(super) fn distance(a: &State, b: &State) -> f64 {
     a.difference(b).iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 

@@ -216,12 +216,12 @@ impl ContactJacobian {
 }
 
 /// Pose and velocity of each body, then both moduli.
-const SEEDS: usize = 26;
+pub(super) const SEEDS: usize = 26;
 type Seeded = DualArray<SEEDS>;
 
 /// A body's collider, pose and velocity with derivatives: 12 directions from `first`, and
 /// `modulus` for the modulus.
-fn seeded(
+pub(super) fn seeded(
     collider: &Collider,
     x: &RigidTransform,
     v: &SpatialVelocity,

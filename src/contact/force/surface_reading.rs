@@ -258,15 +258,11 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+    use crate::contact::force::jvp::{SEEDS, seeded};
     use crate::contact::{Collider, Material};
     use crate::field::RigidSurface;
     use crate::geometry::Shape;
-    use crate::scalar::DualArray;
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_exponential};
-
-    /// Pose and velocity of each body, then both moduli.
-    const SEEDS: usize = 26;
-    type Seeded = DualArray<SEEDS>;
 
     fn compliant(shape: Shape, modulus: f64) -> Collider {
         Collider::of_shape(&shape, 0.04, Material::new(modulus, 0.0, 0.0)).expect("a shape")
@@ -307,24 +303,6 @@ mod tests {
         ]
     }
 
-    fn seeded(
-        collider: &Collider,
-        (x, v): &(RigidTransform<f64>, SpatialVelocity<f64>),
-        first: usize,
-        modulus: usize,
-    ) -> (Collider<Seeded>, RigidTransform<Seeded>, SpatialVelocity<Seeded>) {
-        let mut lifted = Collider::lift(collider);
-        lifted.material.hydroelastic_modulus =
-            Seeded::variable(collider.material.hydroelastic_modulus, modulus);
-        let variable =
-            |value: &Vector3<f64>, at: usize| Vector3::from_fn(|i, _| Seeded::variable(value[i], at + i));
-        let zero = Vector3::zeros();
-        let pose = RigidTransform::lift(x).moved(&variable(&zero, first), &variable(&zero, first + 3));
-        let velocity =
-            SpatialVelocity::new(variable(&v.rotational, first + 6), variable(&v.translational, first + 9));
-        (lifted, pose, velocity)
-    }
-
     fn numbers<T: Scalar>(reading: &SurfaceReading<T>) -> Vec<T> {
         let SurfaceReading { area, first_moment, normal, force, slip, largest } = reading;
         let vectors = first_moment.iter().chain(normal.iter()).chain(slip.iter());
@@ -343,9 +321,9 @@ mod tests {
                     false => c.with_skirt(skirt).expect("a skirt"),
                 };
                 let (a, b) = (skirted(&a), skirted(&b));
-                let [of_a, of_b] = places();
-                let (dual_a, x_wa, v_wa) = seeded(&a, &of_a, 0, 24);
-                let (dual_b, x_wb, v_wb) = seeded(&b, &of_b, 12, 25);
+                let [(x_a, v_a), (x_b, v_b)] = places();
+                let (dual_a, x_wa, v_wa) = seeded(&a, &x_a, &v_a, 0, 24);
+                let (dual_b, x_wb, v_wb) = seeded(&b, &x_b, &v_b, 12, 25);
                 let pair = ContactPair { a: &dual_a, x_wa, v_wa, b: &dual_b, x_wb, v_wb };
                 let chained = surface_reading(&pair, &settings, &mut workspace, Some(&mut known));
                 let chained = chained.expect("they touch");

@@ -1,26 +1,14 @@
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::{ControlledMethod, ErrorControlled};
-use crate::multibody::{
-    AppliedForces, Body, BodyState, Forces, MassProperties, MassSource, Model, ModelBuilder, State,
-};
+use crate::multibody::{AppliedForces, Forces, Model, State};
 use crate::rollout::{Rollout, SimulationSettings};
 use crate::scalar::Scalar;
-use crate::spatial::{Quaternion, SpatialVelocity};
-use crate::step::{Integrator, StepProblem, StepWorkspace, VelocityLevel};
+use crate::step::{self, Integrator, StepProblem, StepWorkspace, VelocityLevel};
 
 /// An asymmetric body that turns about no principal axis.
 fn top() -> (Model, State) {
-    let inertia = Matrix3::new(0.3, 0.02, -0.01, 0.02, 0.4, 0.03, -0.01, 0.03, 0.6);
-    let mass = MassProperties { mass: 1.7, center_of_mass: Vector3::new(0.2, -0.1, 0.3), inertia };
-    let body = Body::free("top", MassSource::Given(mass), vec![]).expect("valid mass");
-    let model = ModelBuilder { bodies: vec![body], ..Default::default() }.build().expect("no pairs");
-    let state = State::of_bodies(vec![BodyState {
-        orientation: Quaternion::from_wxyz(0.4, 0.1, -0.7, 0.3),
-        position: Vector3::new(1.0, 2.0, 3.0),
-        velocity: SpatialVelocity::new(Vector3::new(1.1, -2.6, 2.0), Vector3::new(0.3, 0.2, 0.1)),
-    }]);
-    (model, state)
+    step::tests::top(Vector3::new(0.0, 0.0, -9.81))
 }
 
 fn controlled(method: ControlledMethod, accuracy: f64) -> Integrator {
