@@ -6,7 +6,7 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::feedback::{Controller, LoopMemory, LoopMoment, SampledController};
 use super::report::StepReport;
-use super::simulate::{Motion, Observer, Rollout, Trajectory};
+use super::simulate::{Motion, Observer, Rollout, Trajectory, fallibly};
 use super::watch::Watch;
 use crate::multibody::State;
 use crate::scalar::Scalar;
@@ -80,16 +80,9 @@ impl<C: Controller, T: Scalar> ClosedLoop<'_, C, T> {
     /// The errors of [`Self::simulate`], and those of `observer`.
     pub fn try_for_each<E: From<SimulationError>>(
         &self,
-        mut observer: impl FnMut(&StepReport<'_, T>) -> Result<ControlFlow<()>, E>,
+        observer: impl FnMut(&StepReport<'_, T>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
-        let mut failed = None;
-        let outcome = self.observe(&mut |step| {
-            observer(step).unwrap_or_else(|error| {
-                failed = Some(error);
-                ControlFlow::Break(())
-            })
-        });
-        failed.map_or_else(|| outcome.map_err(E::from), Err)
+        fallibly(observer, |observer| self.observe(observer))
     }
 
     fn observe(&self, observer: Observer<'_, T>) -> Result<(), SimulationError> {

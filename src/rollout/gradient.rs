@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::error::SimulationError;
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::multibody::{Model, Parameter, ParameterError, State, seeded};
 use crate::parallel::in_parallel;
 use crate::scalar::{CHUNK, DualArray};
 
@@ -51,19 +51,27 @@ pub fn trajectory_gradient(
     Ok(TrajectoryGradient { trajectory: trajectory.clone(), parameters: parameters.to_vec(), derivatives })
 }
 
+type Dual = DualArray<CHUNK>;
+
+/// A model and a state with a direction for each of at most [`CHUNK`] parameters.
+pub(super) fn seeded_chunk(
+    model: &Model,
+    state: &State,
+    chunk: &[Parameter],
+) -> Result<(Model<Dual>, State<Dual>), ParameterError> {
+    let variable =
+        |(i, parameter): (usize, &Parameter)| Ok((*parameter, Dual::variable(parameter.value(model)?, i)));
+    let values: Vec<(Parameter, Dual)> = chunk.iter().enumerate().map(variable).collect::<Result<_, _>>()?;
+    seeded(model, state, &values)
+}
+
 /// The trajectory and its derivatives with respect to at most [`CHUNK`] parameters.
 fn chunk_gradient(
     rollout: &Rollout<'_>,
     chunk: &[Parameter],
 ) -> Result<(Trajectory, Vec<DMatrix<f64>>), SimulationError> {
-    type Dual = DualArray<CHUNK>;
     let Rollout { model, initial, settings, until, applied, substeps, .. } = *rollout;
-    let values: Vec<(Parameter, Dual)> = chunk
-        .iter()
-        .enumerate()
-        .map(|(i, parameter)| Ok((*parameter, DualArray::variable(parameter.value(model)?, i))))
-        .collect::<Result<_, ParameterError>>()?;
-    let (model, initial) = seeded(model, initial, &values)?;
+    let (model, initial) = seeded_chunk(model, initial, chunk)?;
     let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
     let rollout = Rollout::new(&model, &initial, settings, until)
         .under(applied.differentiable())

@@ -228,16 +228,9 @@ impl<'a, T: Scalar> Rollout<'a, T> {
     /// The errors of [`Self::simulate`], and those of `observer`.
     pub fn try_for_each<E: From<SimulationError>>(
         &self,
-        mut observer: impl FnMut(&StepReport<'_, T>) -> Result<ControlFlow<()>, E>,
+        observer: impl FnMut(&StepReport<'_, T>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
-        let mut failed = None;
-        let outcome = self.observe(&mut |step| {
-            observer(step).unwrap_or_else(|error| {
-                failed = Some(error);
-                ControlFlow::Break(())
-            })
-        });
-        failed.map_or_else(|| outcome.map_err(E::from), Err)
+        fallibly(observer, |observer| self.observe(observer))
     }
 
     /// Simulates under a feedback policy: `policy` fills in the control values of each step from the
@@ -368,6 +361,21 @@ impl Rollout<'_> {
 
 /// What is called with every state.
 pub(super) type Observer<'o, T> = &'o mut dyn FnMut(&StepReport<'_, T>) -> ControlFlow<()>;
+
+/// Simulates for an observer that may fail, which ends the simulation.
+pub(super) fn fallibly<T: Scalar, E: From<SimulationError>>(
+    mut observer: impl FnMut(&StepReport<'_, T>) -> Result<ControlFlow<()>, E>,
+    simulate: impl FnOnce(Observer<'_, T>) -> Result<(), SimulationError>,
+) -> Result<(), E> {
+    let mut failed = None;
+    let outcome = simulate(&mut |step| {
+        observer(step).unwrap_or_else(|error| {
+            failed = Some(error);
+            ControlFlow::Break(())
+        })
+    });
+    failed.map_or_else(|| outcome.map_err(E::from), Err)
+}
 
 /// What fills in the control values of a step: its number, counted from 0, the span of its time, the
 /// state at its start.

@@ -6,9 +6,10 @@ use nalgebra::DMatrix;
 
 use super::super::checked_step::checked_step;
 use super::super::error::SimulationError;
+use super::super::gradient::seeded_chunk;
 use super::super::simulate::Rollout;
 use super::event::{Event, check_all};
-use crate::multibody::{Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, State};
 use crate::parallel::in_parallel;
 use crate::scalar::{CHUNK, DualArray};
 use crate::step::StepWorkspace;
@@ -62,12 +63,7 @@ fn chunk_gradients(
     chunk: &[Parameter],
 ) -> Result<Vec<EventGradient>, SimulationError> {
     let Rollout { model, initial, settings, until, applied, substeps, .. } = *rollout;
-    let values: Vec<(Parameter, Dual)> = chunk
-        .iter()
-        .enumerate()
-        .map(|(i, parameter)| Ok((*parameter, Dual::variable(parameter.value(model)?, i))))
-        .collect::<Result<_, ParameterError>>()?;
-    let (model, initial) = seeded(model, initial, &values)?;
+    let (model, initial) = seeded_chunk(model, initial, chunk)?;
     let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
     let dual = Rollout::new(&model, &initial, settings, until)
         .under(applied.differentiable())
