@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use crate::scalar::{Scalar, real_vector};
+use crate::scalar::{Scalar, lift_vector, real_vector};
 
 /// A closed triangle surface. Triangles are oriented counter-clockwise seen from outside.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,11 +23,6 @@ pub struct VolumeMesh<T = f64> {
 }
 
 impl<T: Scalar> SurfaceMesh<T> {
-    /// A constant mesh as scalars `T`.
-    pub fn lift(mesh: &SurfaceMesh<f64>) -> Self {
-        Self { vertices: lift_all(&mesh.vertices), triangles: mesh.triangles.clone() }
-    }
-
     /// The corners of a triangle.
     pub fn corners(&self, triangle: usize) -> [Vector3<T>; 3] {
         self.triangles[triangle].map(|v| self.vertices[v as usize])
@@ -69,7 +64,10 @@ impl SurfaceMesh {
 impl<T: Scalar> VolumeMesh<T> {
     /// A constant mesh as scalars `T`.
     pub fn lift(mesh: &VolumeMesh<f64>) -> Self {
-        Self { vertices: lift_all(&mesh.vertices), tetrahedra: mesh.tetrahedra.clone() }
+        Self {
+            vertices: mesh.vertices.iter().map(lift_vector).collect(),
+            tetrahedra: mesh.tetrahedra.clone(),
+        }
     }
 
     /// The mesh without the derivatives of its vertices.
@@ -93,10 +91,6 @@ impl<T: Scalar> VolumeMesh<T> {
             tetrahedra: self.tetrahedra.clone(),
         }
     }
-}
-
-fn lift_all<T: Scalar>(vertices: &[Vector3<f64>]) -> Vec<Vector3<T>> {
-    vertices.iter().map(|v| v.map(T::from)).collect()
 }
 
 /// The signed volume of a tetrahedron in m³: positive when (v1 − v0) × (v2 − v0) · (v3 − v0) is.

@@ -57,11 +57,6 @@ impl Profile {
         let nearest = self.points.iter().min_by(|a, b| a.distance.abs().total_cmp(&b.distance.abs()));
         nearest.map_or(f64::NAN, |point| point.value)
     }
-
-    /// Whether the interval has two ends.
-    pub fn is_bounded(&self) -> bool {
-        self.interval.iter().all(Option::is_some)
-    }
 }
 
 impl fmt::Display for Profile {

@@ -250,11 +250,6 @@ impl KnotMap {
         self.dimension
     }
 
-    /// Number of knots.
-    pub fn knots(&self) -> usize {
-        self.knots
-    }
-
     /// Number of steps.
     pub fn steps(&self) -> usize {
         self.rows.len()

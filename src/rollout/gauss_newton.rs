@@ -80,11 +80,6 @@ impl<'a> GaussNewton<'a> {
         (self.trajectory, self.values)
     }
 
-    /// The trajectory.
-    pub fn trajectory(&self) -> &Trajectory {
-        &self.trajectory
-    }
-
     /// The residuals r.
     pub fn residuals(&self) -> &[f64] {
         &self.values

@@ -5,8 +5,7 @@ use crate::multibody::{BodyPair, ForcesIn, GeometryPair, Model, State};
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 use crate::step::{
-    Gliding, Integrator, LoadedPatch, SolverStatistics, StepProblem, StepTiming, StepWorkspace,
-    SubstepStatistics,
+    Gliding, Integrator, LoadedPatch, SolverStatistics, StepProblem, StepWorkspace, SubstepStatistics,
 };
 
 /// A state of a simulation, and the step that led to it.
@@ -58,11 +57,6 @@ impl<'a, T> TakenStep<'a, T> {
     /// `None` for an explicit step.
     pub fn statistics(&self) -> Option<&'a SolverStatistics> {
         self.is_velocity_level().then(|| self.workspace.statistics())
-    }
-
-    /// The times that the parts of the step took; `None` for an explicit step.
-    pub fn timing(&self) -> Option<StepTiming> {
-        self.is_velocity_level().then(|| self.workspace.timing())
     }
 
     /// The pairs of geometries that the contact model lifts apart because they slide; empty for an

@@ -74,11 +74,6 @@ impl<T: Scalar> Joint<T> {
     pub fn x_pf(&self) -> &RigidTransform<T> {
         &self.frame.x_pf
     }
-
-    /// Mass properties in M of all bodies that move as one with the child. The mass may be 0.
-    pub fn composite(&self) -> &MassProperties<T> {
-        &self.composite
-    }
 }
 
 /// How a joint with one coordinate follows another: its position is `ratio` q + `offset`, with the

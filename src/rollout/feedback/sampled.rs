@@ -28,12 +28,6 @@ impl<C> SampledController<C> {
         Self { delay, ..self }
     }
 
-    /// The same with errors of its sensors.
-    #[must_use]
-    pub fn with_noise(self, noise: SensorNoise) -> Self {
-        Self { noise: Some(noise), ..self }
-    }
-
     /// Whether it samples at the start of a step.
     pub(super) fn samples_at(&self, step: usize) -> bool {
         step.is_multiple_of(self.period.max(1))

@@ -88,11 +88,6 @@ pub struct Watch {
 
 impl Watch {
     /// The warnings so far, in order of time.
-    pub fn warnings(&self) -> &[MotionWarning] {
-        &self.warnings
-    }
-
-    /// The warnings so far, in order of time.
     pub fn into_warnings(self) -> Vec<MotionWarning> {
         self.warnings
     }
