@@ -4,8 +4,8 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 use serde::Serialize;
 
 use super::elastic::ElasticMaterial;
-use crate::contact::{ContactGeometry, Workspace, for_each_contact_polygon};
-use crate::multibody::{BodyFrame, BodyPair, GeometryPair, Model, PairWorkspace, with_pair};
+use crate::contact::{Workspace, for_each_contact_polygon};
+use crate::multibody::{BodyFrame, BodyGeometry, BodyPair, GeometryPair, Model, PairWorkspace, with_pair};
 
 /// How the bodies of a scene are pressed together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -305,19 +305,16 @@ fn towards(model: &Model, frames: &[BodyFrame], pair: &GeometryPair) -> Option<V
 
 /// The centre of the geometry of A, or of B, in W; none of a half-space.
 fn center(model: &Model, frames: &[BodyFrame], pair: &GeometryPair, of_b: bool) -> Option<Vector3<f64>> {
-    let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
-    let (body, index) = if of_b { (bodies.b, geometry_b) } else { (bodies.a, geometry_a) };
-    let geometry = &model.bodies()[body].geometries[index];
-    Some(frames[body].pose * geometry.x_bg * middle(vertices(&geometry.collider.geometry)?))
+    let (body, geometry) = one_of(model, pair, of_b);
+    let shape = &geometry.collider.geometry;
+    (!shape.is_half_space()).then(|| frames[body].pose * geometry.x_bg * middle(shape.vertices()))
 }
 
-/// The vertices of a geometry in its own frame; none of a half-space.
-fn vertices(geometry: &ContactGeometry) -> Option<&[Vector3<f64>]> {
-    match geometry {
-        ContactGeometry::Compliant(field) => Some(&field.mesh().vertices),
-        ContactGeometry::Rigid(surface) => Some(&surface.mesh().vertices),
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
-    }
+/// The geometry of A, or of B, with its body.
+pub(super) fn one_of<'m>(model: &'m Model, pair: &GeometryPair, of_b: bool) -> (usize, &'m BodyGeometry) {
+    let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
+    let (body, index) = if of_b { (bodies.b, geometry_b) } else { (bodies.a, geometry_a) };
+    (body, &model.bodies()[body].geometries[index])
 }
 
 /// How long the geometry of A, or of B, is along a direction in W, m; ∞ of a half-space.
@@ -328,12 +325,12 @@ pub(super) fn span(
     of_b: bool,
     along: &Vector3<f64>,
 ) -> f64 {
-    let GeometryPair { bodies, geometry_a, geometry_b } = *pair;
-    let (body, index) = if of_b { (bodies.b, geometry_b) } else { (bodies.a, geometry_a) };
-    let geometry = &model.bodies()[body].geometries[index];
+    let (body, geometry) = one_of(model, pair, of_b);
+    if geometry.collider.geometry.is_half_space() {
+        return f64::INFINITY;
+    }
     let along = (frames[body].pose.rotation * geometry.x_bg.rotation).transpose() * along;
-    let Some(vertices) = vertices(&geometry.collider.geometry) else { return f64::INFINITY };
-    let ways = vertices.iter().map(|vertex| vertex.dot(&along));
+    let ways = geometry.collider.geometry.vertices().iter().map(|vertex| vertex.dot(&along));
     let [least, most] = ways.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], x| [x.min(a), x.max(b)]);
     most - least
 }

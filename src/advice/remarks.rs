@@ -1,6 +1,6 @@
 //! What should be changed in a scene, with its number, and what to write instead.
 
-use super::pressing::{NotPressed, Press, Pressed, Pressing, thickness};
+use super::pressing::{NotPressed, Press, Pressed, Pressing, one_of, thickness};
 use crate::contact::{ContactGeometry, ContactModel, FaceFilter};
 use crate::field::zero_gradient_tetrahedra;
 use crate::multibody::{BodyFrame, BodyGeometry, GeometryPair, Model, NamedMaterial};
@@ -64,9 +64,7 @@ fn length(x: f64) -> String {
 
 /// The geometries of the first pair of two bodies.
 pub(super) fn geometries<'m>(subject: &Subject<'m>) -> [&'m BodyGeometry; 2] {
-    let GeometryPair { bodies, geometry_a, geometry_b } = subject.pairs[0];
-    let of = |body: usize, index: usize| &subject.model.bodies()[body].geometries[index];
-    [of(bodies.a, geometry_a), of(bodies.b, geometry_b)]
+    [false, true].map(|of_b| one_of(subject.model, &subject.pairs[0], of_b).1)
 }
 
 /// The materials of the compliant geometries of the two.

@@ -43,6 +43,15 @@ impl ContactGeometry {
         }
     }
 
+    /// The vertices of the mesh, in the geometry's frame; none of a half-space.
+    pub(crate) fn vertices(&self) -> &[Vector3<f64>] {
+        match self {
+            Self::Compliant(field) => &field.mesh().vertices,
+            Self::Rigid(surface) => &surface.mesh().vertices,
+            Self::CompliantHalfSpace | Self::RigidHalfSpace => &[],
+        }
+    }
+
     /// Its surface: the boundary of a field's mesh, with the skirt where there is one; `None` of half-spaces.
     pub(crate) fn surface_mesh(&self) -> Option<SurfaceMesh> {
         match self {

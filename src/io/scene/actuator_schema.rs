@@ -167,7 +167,7 @@ pub(in crate::io) struct DrivenJointTable {
     pub coordinate: usize,
 }
 
-fn one() -> f64 {
+pub(super) fn one() -> f64 {
     1.0
 }
 

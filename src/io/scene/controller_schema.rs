@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::io::scene::actuator_schema::InterpolationTable;
+use crate::io::scene::actuator_schema::{InterpolationTable, one};
 use crate::io::scene::quantity_schema::{BodyPairTable, SeenBodyTable};
 use crate::io::strict::Exactly;
 
@@ -41,10 +41,6 @@ fn is_zero(x: &f64) -> bool {
 
 fn is_one(x: &f64) -> bool {
     *x == 1.0
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 /// Standard deviations of normally distributed errors of sensors, by what they measure. Each sample has errors of

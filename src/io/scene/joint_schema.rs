@@ -11,7 +11,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::io::scene::actuator_schema::{CommandTable, RobotDriveTable};
+use crate::io::scene::actuator_schema::{CommandTable, RobotDriveTable, one};
 use crate::io::strict::{Exactly, map_without_duplicates};
 #[cfg(test)]
 use crate::multibody::tree::{JointLimits, STICTION_VELOCITY};
@@ -126,10 +126,6 @@ pub(in crate::io) struct MimicTable {
     #[serde(default)]
     #[cfg_attr(test, schemars(extend("x-unit" = "rad or m")))]
     pub offset: f64,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 /// A linear spring on a joint's position.

@@ -3,7 +3,6 @@
 use nalgebra::Vector3;
 
 use super::body::Body;
-use crate::contact::ContactGeometry;
 
 impl Body {
     /// Lengths in m of the box, along the axes of the body's frame, around all of its geometries
@@ -11,12 +10,7 @@ impl Body {
     pub fn size(&self) -> Option<Vector3<f64>> {
         let mut ends: Option<[Vector3<f64>; 2]> = None;
         for geometry in &self.geometries {
-            let vertices = match geometry.collider.geometry.as_ref() {
-                ContactGeometry::Compliant(field) => &field.mesh().vertices,
-                ContactGeometry::Rigid(surface) => &surface.mesh().vertices,
-                ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => continue,
-            };
-            for vertex in vertices {
+            for vertex in geometry.collider.geometry.vertices() {
                 let x = geometry.x_bg.rotation * vertex + geometry.x_bg.translation;
                 let [least, most] = ends.unwrap_or([x, x]);
                 ends = Some([least.inf(&x), most.sup(&x)]);
@@ -29,7 +23,7 @@ impl Body {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::{Collider, Material};
+    use crate::contact::{Collider, ContactGeometry, Material};
     use crate::field::RigidSurface;
     use crate::geometry::Shape;
     use crate::multibody::BodyGeometry;

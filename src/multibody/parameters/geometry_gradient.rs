@@ -27,15 +27,6 @@ pub struct GeometryGradient {
 }
 
 impl ContactGeometry {
-    /// The vertices of the mesh, in the geometry's frame; none of a half-space.
-    pub(crate) fn vertices(&self) -> &[Vector3<f64>] {
-        match self {
-            Self::Compliant(field) => &field.mesh().vertices,
-            Self::Rigid(surface) => &surface.mesh().vertices,
-            Self::CompliantHalfSpace | Self::RigidHalfSpace => &[],
-        }
-    }
-
     /// The extents at the vertices of a compliant mesh.
     pub(crate) fn extents(&self) -> &[f64] {
         match self {

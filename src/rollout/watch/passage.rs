@@ -105,14 +105,9 @@ fn middle_of(geometry: &ContactGeometry, surface: &Surface) -> Middle {
     Some((middle, surface.distance(&middle)))
 }
 
-/// How far a geometry reaches from a point at most, m.
+/// How far a geometry reaches from a point at most, m; 0 of a half-space.
 fn reach_of(geometry: &ContactGeometry, from: &Vector3<f64>) -> f64 {
-    let vertices = match geometry {
-        ContactGeometry::Compliant(field) => &field.mesh().vertices,
-        ContactGeometry::Rigid(rigid) => &rigid.mesh().vertices,
-        ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => return 0.0,
-    };
-    vertices.iter().fold(0.0, |reach, v| f64::max(reach, (v - from).norm()))
+    geometry.vertices().iter().fold(0.0, |reach, v| f64::max(reach, (v - from).norm()))
 }
 
 /// The angle of the rotation from one to another, rad.
