@@ -75,3 +75,4 @@ pub use parameters::parameter::{Parameter, StopNumber};
 pub use parameters::parameter_error::ParameterError;
 pub use parameters::parameter_name::TANGENT_NAMES;
 pub use parameters::seeding::seeded;
+pub(crate) use parameters::seeding::seeded_along;

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::error::SimulationError;
 use super::simulate::{Rollout, Trajectory};
-use crate::multibody::{Model, Parameter, ParameterError, State, seeded};
+use crate::multibody::{Parameter, State, seeded_along};
 use crate::parallel::in_parallel;
 use crate::scalar::{CHUNK, DualArray};
 
@@ -51,28 +51,14 @@ pub fn trajectory_gradient(
     Ok(TrajectoryGradient { trajectory: trajectory.clone(), parameters: parameters.to_vec(), derivatives })
 }
 
-type Dual = DualArray<CHUNK>;
-
-/// A model and a state with a direction for each of at most [`CHUNK`] parameters.
-pub(super) fn seeded_chunk(
-    model: &Model,
-    state: &State,
-    chunk: &[Parameter],
-) -> Result<(Model<Dual>, State<Dual>), ParameterError> {
-    let variable =
-        |(i, parameter): (usize, &Parameter)| Ok((*parameter, Dual::variable(parameter.value(model)?, i)));
-    let values: Vec<(Parameter, Dual)> = chunk.iter().enumerate().map(variable).collect::<Result<_, _>>()?;
-    seeded(model, state, &values)
-}
-
 /// The trajectory and its derivatives with respect to at most [`CHUNK`] parameters.
 fn chunk_gradient(
     rollout: &Rollout<'_>,
     chunk: &[Parameter],
 ) -> Result<(Trajectory, Vec<DMatrix<f64>>), SimulationError> {
     let Rollout { model, initial, settings, until, applied, substeps, .. } = *rollout;
-    let (model, initial) = seeded_chunk(model, initial, chunk)?;
-    let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
+    let (model, initial) = seeded_along::<CHUNK>(model, initial, chunk.iter().copied())?;
+    let controls = rollout.control_rows()?.map(|_, &u| DualArray::from(u));
     let rollout = Rollout::new(&model, &initial, settings, until)
         .under(applied.differentiable())
         .with_controls(&controls);

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::step_point::StepPoint;
 use super::{Integrator, StepError, StepJacobian, StepProblem, StepWorkspace};
-use crate::multibody::{Model, Parameter, ParameterError, SeededModel, State, seeded};
+use crate::multibody::{Model, SeededModel, State, seeded_along};
 use crate::scalar::{CHUNK, DualArray};
 
 /// What the step is taken in.
@@ -54,12 +54,8 @@ pub(super) fn jacobian_by_duals(
     let moving = |i: &usize| parameters[*i].initial_tangent(at.model.model()).is_none();
     let indices: Vec<usize> = (0..parameters.len()).filter(moving).collect();
     for chunk in indices.chunks(CHUNK) {
-        let values: Result<Vec<(Parameter, Dual)>, ParameterError> = chunk
-            .iter()
-            .enumerate()
-            .map(|(k, &i)| Ok((parameters[i], Dual::variable(parameters[i].value(at.model.model())?, k))))
-            .collect();
-        let (model, state) = seeded(at.model.model(), at.before, &values?)?;
+        let seeds = chunk.iter().map(|&i| parameters[i]);
+        let (model, state) = seeded_along(at.model.model(), at.before, seeds)?;
         let tangent = columns(&model, &state, &control)?;
         chunk.iter().enumerate().for_each(|(k, &c)| put(&mut by_parameters, c, &tangent, k));
     }

@@ -8,7 +8,7 @@ use super::geometry_gradient::GeometryGradient;
 use super::joint_gradient::{DriveGradient, JointGradient, TreeGradient};
 use super::parameter::{Parameter, StopNumber};
 use super::parameter_error::ParameterError;
-use super::seeding::seeded;
+use super::seeding::seeded_along;
 use super::shape_mass::{by_place_through_mass, by_scale_through_mass, by_vertices_through_mass};
 use crate::contact::{Material, ShapeTerms};
 use crate::multibody::models::joint_law::{CoordinateIndices, LawOrigin};
@@ -467,11 +467,7 @@ pub(crate) fn seeded_models<const N: usize>(
     columns
         .chunks(N)
         .map(|columns| {
-            let seeds = columns.iter().enumerate();
-            let values = seeds
-                .map(|(k, &i)| Ok((parameters[i], DualArray::variable(parameters[i].value(model)?, k))))
-                .collect::<Result<Vec<_>, ParameterError>>()?;
-            let (model, _) = seeded(model, &nowhere, &values)?;
+            let (model, _) = seeded_along(model, &nowhere, columns.iter().map(|&i| parameters[i]))?;
             Ok(SeededModel { columns: columns.to_vec(), model })
         })
         .collect()

@@ -14,7 +14,7 @@ use crate::multibody::models::mass::Deformed;
 use crate::multibody::models::model::share_materials;
 use crate::multibody::tree::{ComputedTorque, Joint};
 use crate::multibody::{Body, BodyGeometry, Drive, MassSource, Model, Motion, State};
-use crate::scalar::{Scalar, lift_vector, real_vector};
+use crate::scalar::{DualArray, Scalar, lift_vector, real_vector};
 use crate::spatial::{MassProperties, MassPropertiesError, PSEUDO_INERTIA_NUMBERS, RigidTransform};
 
 /// The model and the state with some parameters set to values in a scalar `T`, so that everything
@@ -61,6 +61,18 @@ pub fn seeded<T: Scalar>(
         *target.ok_or(ParameterError::NoSuchParameter(parameter))? = value;
     }
     Ok((out, State::lift(state).moved(&tangent)))
+}
+
+/// [`seeded`] with a direction for each of at most `N` parameters, in their order.
+pub(crate) fn seeded_along<const N: usize>(
+    model: &Model,
+    state: &State,
+    parameters: impl Iterator<Item = Parameter>,
+) -> Result<(Model<DualArray<N>>, State<DualArray<N>>), ParameterError> {
+    let variable =
+        |(k, parameter): (usize, Parameter)| Ok((parameter, DualArray::variable(parameter.value(model)?, k)));
+    let values = parameters.enumerate().map(variable).collect::<Result<Vec<_>, ParameterError>>()?;
+    seeded(model, state, &values)
 }
 
 impl Model {

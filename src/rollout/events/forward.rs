@@ -6,10 +6,9 @@ use nalgebra::DMatrix;
 
 use super::super::checked_step::checked_step;
 use super::super::error::SimulationError;
-use super::super::gradient::seeded_chunk;
 use super::super::simulate::Rollout;
 use super::event::{Event, check_all};
-use crate::multibody::{Parameter, State};
+use crate::multibody::{Parameter, State, seeded_along};
 use crate::parallel::in_parallel;
 use crate::scalar::{CHUNK, DualArray};
 use crate::step::StepWorkspace;
@@ -63,7 +62,7 @@ fn chunk_gradients(
     chunk: &[Parameter],
 ) -> Result<Vec<EventGradient>, SimulationError> {
     let Rollout { model, initial, settings, until, applied, substeps, .. } = *rollout;
-    let (model, initial) = seeded_chunk(model, initial, chunk)?;
+    let (model, initial) = seeded_along::<CHUNK>(model, initial, chunk.iter().copied())?;
     let controls = rollout.control_rows()?.map(|_, &u| Dual::from(u));
     let dual = Rollout::new(&model, &initial, settings, until)
         .under(applied.differentiable())

@@ -4,8 +4,8 @@ use nalgebra::Vector3;
 
 use super::features::{Face, Features, Placed};
 use crate::multibody::{
-    BodyFrame, DIRECTIONS, GeometryPair, JointKinematics, Model, Parameter, ParameterError, SEEDS, State,
-    for_each_tangent_chunk, seeded,
+    BodyFrame, DIRECTIONS, GeometryPair, JointKinematics, Model, Parameter, ParameterError, SEEDS,
+    SeededModel, State, for_each_tangent_chunk, seeded_models,
 };
 use crate::scalar::{DualArray, Scalar};
 
@@ -70,19 +70,11 @@ impl EventFunction {
         parameters: &[Parameter],
     ) -> Result<Vec<f64>, ParameterError> {
         let mut by = vec![0.0; parameters.len()];
-        let moving: Vec<usize> = (0..parameters.len()).filter(|&i| self.follows(&parameters[i])).collect();
-        for chunk in moving.chunks(SEEDS) {
-            let values = chunk
-                .iter()
-                .enumerate()
-                .map(|(k, &i)| {
-                    Ok((parameters[i], DualArray::<SEEDS>::variable(parameters[i].value(model)?, k)))
-                })
-                .collect::<Result<Vec<_>, ParameterError>>()?;
-            // The model does not depend on the state that is moved along.
-            let (seeded, _) = seeded(model, &State::default(), &values)?;
-            let along = self.at_state(&seeded, &State::lift(state)).eps;
-            chunk.iter().zip(along).for_each(|(&i, x)| by[i] = x);
+        for SeededModel { columns, model } in
+            seeded_models::<SEEDS>(model, parameters, |parameter| self.follows(parameter))?
+        {
+            let along = self.at_state(&model, &State::lift(state)).eps;
+            columns.iter().zip(along).for_each(|(&i, x)| by[i] = x);
         }
         Ok(by)
     }
