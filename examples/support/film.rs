@@ -215,10 +215,12 @@ pub fn played(
             let pixel = 3 * column..3 * column + 3;
             pair[0][row][pixel.clone()] != pair[1][row][pixel]
         };
-        let rows = (0..height).filter(|row| pair[0][*row] != pair[1][*row]);
-        let [top, bottom] = [rows.clone().next().unwrap_or(0), rows.last().unwrap_or(0)];
-        let columns = (0..width).filter(|column| (top..=bottom).any(|row| differs(row, *column)));
-        let [left, right] = [columns.clone().next().unwrap_or(0), columns.last().unwrap_or(0)];
+        let mut rows = (0..height).filter(|row| pair[0][*row] != pair[1][*row]);
+        let top = rows.next().unwrap_or(0);
+        let bottom = rows.next_back().unwrap_or(top);
+        let mut columns = (0..width).filter(|column| (top..=bottom).any(|row| differs(row, *column)));
+        let left = columns.next().unwrap_or(0);
+        let right = columns.next_back().unwrap_or(left);
         writer.reset_frame_position()?;
         writer.set_frame_dimension((right + 1 - left) as u32, (bottom + 1 - top) as u32)?;
         writer.set_frame_position(left as u32, top as u32)?;
