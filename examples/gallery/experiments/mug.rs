@@ -129,7 +129,7 @@ pub fn run(run: Run) -> Result<Page, Failure> {
         result,
         figures,
         rows,
-        why: "The paper shows a film of a hand with a mug and tells no numbers. The mug is a surface made by hand, filled with tetrahedra by \
+        why: "The paper shows a film of a hand with a mug and tells no numbers. The mug is a surface of 206 points, filled with tetrahedra by \
               the scene; the hand's model is that of its maker, with a box or a ball for each link and its motors' drives as springs. The \
               fingers close further than the mug lets them, and give as they lift it, so that it comes less high than the wrist and \
               leans."
