@@ -11,7 +11,7 @@ mod film;
 #[path = "../support/grasp_trials.rs"]
 mod grasp_trials;
 
-use film::Look;
+use film::{GRIPPER, Look};
 use grasp_trials::{Failure, Grasp, ensemble, film_of, load, optimize, print_parameters, row, tried};
 use isobar::optimize::ensemble::{EnsembleProblem, EnsembleTask, SharedVariables};
 use isobar::optimize::trajectory::{TrajectoryOptimum, optimize_trajectory};
@@ -21,19 +21,8 @@ const GRASP: Grasp = Grasp { lift: 0.4, squeeze: 2 };
 /// The radius of the pads in the scene, mm.
 const RADIUS: f64 = 25.0;
 
-/// How the film looks: the palm is only drawn.
-const LOOK: Look = Look {
-    scale: 1100.0,
-    view: [-0.13, 0.21, -0.05, 0.27],
-    eye: [-1.1, 0.3],
-    table: [0.16, 0.09],
-    colour: |name, _| match name {
-        "ball" => [235.0, 150.0, 50.0],
-        "table" => [200.0, 205.0, 200.0],
-        _ => [60.0, 130.0, 190.0],
-    },
-    drawn: &[("palm", [0.0, 0.0, 0.0], [0.08, 0.015, 0.008])],
-};
+/// How the film looks: it carries sideways too.
+const LOOK: Look = Look { view: [-0.13, 0.21, -0.05, 0.27], table: [0.16, 0.09], ..GRIPPER };
 
 fn main() -> Result<(), Failure> {
     if let Some(path) = std::env::args().nth(1) {

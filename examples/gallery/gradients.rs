@@ -41,10 +41,5 @@ pub fn checked_at(
     let only = only.iter().map(|name| (*name).to_owned()).collect();
     let settings = CheckSettings { only, places: false, vertices: 0, steps: 9, ..Default::default() };
     let report = check_scene(&rollout, &settings)?;
-    for r in &report.rows {
-        if r.comparison.verdict == Verdict::Wrong {
-            eprintln!("{r:?}");
-        }
-    }
     Ok([report.rows.len(), report.count(Verdict::Wrong)])
 }

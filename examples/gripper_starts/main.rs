@@ -15,7 +15,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use film::{Look, played};
+use film::{GRIPPER, played};
 use grippers::{Gripper, RISE, UNTIL, grippers};
 use isobar::io::ProblemFile;
 use isobar::optimize::randomized_smoothing::SharedCost;
@@ -23,19 +23,6 @@ use isobar::optimize::trajectory::{TrajectoryMethod, TrajectorySettings, optimiz
 
 /// Part of the way that the object must have been lifted by at the end.
 const LIFTED: f64 = 0.8;
-/// How the film looks: the palm is only drawn.
-const LOOK: Look = Look {
-    scale: 1100.0,
-    view: [-0.12, 0.12, -0.05, 0.3],
-    eye: [-1.1, 0.3],
-    table: [0.09, 0.09],
-    colour: |name, _| match name {
-        "object" => [235.0, 150.0, 50.0],
-        "table" => [200.0, 205.0, 200.0],
-        _ => [60.0, 130.0, 190.0],
-    },
-    drawn: &[("palm", [0.0, 0.0, 0.0], [0.08, 0.015, 0.008])],
-};
 const METHODS: [TrajectoryMethod; 4] = [
     TrajectoryMethod::Auto,
     TrajectoryMethod::Ilqr,
@@ -92,7 +79,7 @@ fn optimize(
         for (values, suffix) in [(&file.start, "_start"), (&optimum.values, "")] {
             let problem = file.problem()?;
             let trajectory = problem.trajectory(&problem.variables(values)?)?;
-            let film = played(&file.scene.model, &trajectory, UNTIL, &LOOK)?;
+            let film = played(&file.scene.model, &trajectory, UNTIL, &GRIPPER)?;
             std::fs::write(format!("{path}{suffix}.png"), film)?;
         }
     }

@@ -13,28 +13,14 @@ mod film;
 #[path = "../support/grasp_trials.rs"]
 mod grasp_trials;
 
-use film::Look;
+use film::GRIPPER;
 use grasp_trials::{Failure, Grasp, ensemble, film_of, load, optimize, print_parameters, row, tried};
 
 const GRASP: Grasp = Grasp { lift: 0.4, squeeze: 1 };
 
-/// How the film looks: the palm is only drawn.
-const LOOK: Look = Look {
-    scale: 1100.0,
-    view: [-0.12, 0.12, -0.05, 0.26],
-    eye: [-1.1, 0.3],
-    table: [0.09, 0.09],
-    colour: |name, _| match name {
-        "ball" => [235.0, 150.0, 50.0],
-        "table" => [200.0, 205.0, 200.0],
-        _ => [60.0, 130.0, 190.0],
-    },
-    drawn: &[("palm", [0.0, 0.0, 0.0], [0.08, 0.015, 0.008])],
-};
-
 fn main() -> Result<(), Failure> {
     if let Some(path) = std::env::args().nth(1) {
-        return film_of("robust_grasp", "feedback_problem.toml", &path, 1.2, &LOOK);
+        return film_of("robust_grasp", "feedback_problem.toml", &path, 1.2, &GRIPPER);
     }
     let of = |name| load("robust_grasp", name);
     let (nominal, robust, feedback) = (of("nominal.toml")?, of("robust.toml")?, of("feedback_problem.toml")?);

@@ -36,6 +36,21 @@ pub struct Look {
     pub drawn: &'static [Drawn],
 }
 
+/// A gripper that lifts something from a table: its palm is only drawn.
+#[allow(dead_code, reason = "for examples that have one")]
+pub const GRIPPER: Look = Look {
+    scale: 1100.0,
+    view: [-0.12, 0.12, -0.05, 0.3],
+    eye: [-1.1, 0.3],
+    table: [0.09, 0.09],
+    colour: |name, _| match name {
+        "ball" | "object" => [235.0, 150.0, 50.0],
+        "table" => [200.0, 205.0, 200.0],
+        _ => [60.0, 130.0, 190.0],
+    },
+    drawn: &[("palm", [0.0, 0.0, 0.0], [0.08, 0.015, 0.008])],
+};
+
 /// A picture with a depth for each sample.
 struct Canvas {
     width: usize,
