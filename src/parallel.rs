@@ -1,5 +1,6 @@
 //! Work that is shared by threads, its results in order.
 
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -32,9 +33,23 @@ pub fn in_parallel<I: Send, T: Send>(
     places.into_iter().filter_map(result).collect()
 }
 
+thread_local! {
+    /// Whether this thread works at one of several items.
+    static HAS_ITEM: Cell<bool> = const { Cell::new(false) };
+}
+
+/// How many threads may share a piece of work: one where it is part of an item of [`in_parallel`], as a step of one motion of many.
+pub fn threads() -> usize {
+    if HAS_ITEM.get() { 1 } else { rayon::current_num_threads() }
+}
+
 /// Compiled once for all work.
 fn for_each_index(count: usize, of: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().for_each(of);
+    (0..count).into_par_iter().for_each(|k| {
+        let had_item = HAS_ITEM.replace(count > 1 || HAS_ITEM.get());
+        of(k);
+        HAS_ITEM.set(had_item);
+    });
 }
 
 #[cfg(test)]
@@ -50,6 +65,8 @@ mod tests {
         });
         assert!(twice.iter().enumerate().all(|(k, twice)| *twice == 2 * k) && twice.len() == 1000);
         assert!(numbers.iter().enumerate().all(|(k, number)| *number == k + 1));
+        assert!(in_parallel(0..2, |_| threads()).iter().all(|&threads| threads == 1));
+        assert_eq!(in_parallel(0..1, |_| threads()), [rayon::current_num_threads()]);
         let first = in_parallel(0..100, |k| if k % 7 == 6 { Err(k) } else { Ok(k) });
         assert_eq!(first.into_iter().collect::<Result<Vec<_>, _>>(), Err(6));
     }

@@ -8,17 +8,8 @@
 //!
 //! Steps of middle size come first. What they confirm needs no others.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
-use super::comparison::{CheckSettings, Comparison, Verdict};
+use super::comparison::{CheckSettings, Comparison};
 use super::samples::Sampled;
-
-/// The steps that are tried first, counted from the largest: of 15 from 10⁻² to 10⁻⁹ those from 3·10⁻⁴ to 10⁻⁶, where
-/// differences of smooth functions are best.
-const MIDDLE: Range<usize> = 3..9;
-/// With fewer steps all are taken at once.
-const FEWEST_STEPS_TO_LEAVE_OUT: usize = 12;
 
 /// Compares the claimed derivative of `f` at `at` with differences, component by component.
 ///
@@ -54,33 +45,10 @@ pub(crate) fn compare_groups<E>(
     magnitudes: &[f64],
     settings: &CheckSettings,
 ) -> Result<Vec<Vec<Comparison>>, E> {
-    let mut known: HashMap<u64, Vec<Vec<f64>>> = HashMap::new();
     // As an object, so that the rest is compiled once for all functions.
-    let f: &mut dyn FnMut(f64) -> Result<Vec<Vec<f64>>, E> = &mut |x: f64| match known.get(&x.to_bits()) {
-        Some(found) => Ok(found.clone()),
-        None => {
-            let found = f(x)?;
-            known.insert(x.to_bits(), found.clone());
-            Ok(found)
-        }
-    };
-    // Most derivatives are confirmed by few differences.
-    if settings.steps >= FEWEST_STEPS_TO_LEAVE_OUT {
-        let sampled = Sampled::at_levels(f, (at, scale), settings, MIDDLE)?;
-        let compared = sampled.judge(claimed, magnitudes, settings);
-        let is_zero = |c: &Comparison| c.verdict == Verdict::Zero && c.claimed == 0.0 && c.difference == 0.0;
-        // Without what errors of differences would allow.
-        let is_clear = |c: &Comparison| {
-            let allowed = settings.tolerance * c.claimed.abs();
-            let off = (c.claimed - c.difference).abs();
-            c.verdict == Verdict::Ok && off.max(c.difference_error) <= allowed
-        };
-        if compared.iter().flatten().all(|c| is_clear(c) || is_zero(c)) {
-            return Ok(compared);
-        }
-    }
+    let f: &mut dyn FnMut(f64) -> Result<Vec<Vec<f64>>, E> = &mut f;
     let mut sampled = Sampled::around(f, at, scale, settings)?;
-    let compared = sampled.judge(claimed, magnitudes, settings);
+    let compared = sampled.judge_completed(f, claimed, magnitudes, settings)?;
     if compared.iter().flatten().all(|c| c.verdict.is_settled()) {
         return Ok(compared);
     }

@@ -57,7 +57,8 @@ impl SceneCheck<'_> {
     ) -> Result<Vec<Vec<Comparison>>, SimulationError> {
         let Surroundings { varied, value, sampled, limits } = around;
         sampled.restrict(Vec::new());
-        let mut compared = sampled.judge(claimed, magnitudes, settings);
+        let values = &mut |x| self.values_or_none(*varied, x);
+        let mut compared = sampled.judge_completed(values, claimed, magnitudes, settings)?;
         if compared.iter().flatten().all(|c| c.verdict.is_settled()) {
             return Ok(compared);
         }

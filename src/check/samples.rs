@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::comparison::{CheckSettings, Comparison};
+use super::comparison::{CheckSettings, Comparison, Verdict};
 use super::component::{Samples, WANDERING};
 use super::noise::{NOISE_RESERVE, noise_of};
 
@@ -20,9 +20,20 @@ const LONGEST_DISTANCE: f64 = 2e-3;
 /// The values of several quantities at one argument: each a vector of components of one kind.
 type Values = Vec<Vec<f64>>;
 
+/// The steps that are tried first, counted from the largest: of 15 from 10⁻² to 10⁻⁹ those from 3·10⁻⁴ to 10⁻⁶, where
+/// differences of smooth functions are best.
+const MIDDLE: Range<usize> = 3..9;
+/// With fewer steps all are taken at once.
+const FEWEST_STEPS_TO_LEAVE_OUT: usize = 12;
+
 /// The values around a point, largest step first.
 pub(super) struct Sampled {
     at: f64,
+    /// The largest step of all, and how many there are.
+    largest: f64,
+    count: usize,
+    /// The steps that values are known at, counted from the largest.
+    known: Range<usize>,
     center: Values,
     /// The steps that the rounded arguments really make, to the right and to the left.
     steps: Vec<[f64; 2]>,
@@ -51,7 +62,8 @@ fn parabola(center: &Values, one: &Values, two: &Values) -> Values {
 }
 
 impl Sampled {
-    /// Values at the steps that the settings ask for, relative to `scale`. Where the function has none on one side, as where a
+    /// Values at steps of middle size, by which most derivatives are told; at all of few steps. Steps are relative to `scale`.
+    /// Where the function has none on one side, as where a
     /// parameter is at the end of what is allowed, the parabola through those on the other takes their place: central
     /// differences are then one-sided ones of second order.
     ///
@@ -63,27 +75,52 @@ impl Sampled {
         scale: f64,
         settings: &CheckSettings,
     ) -> Result<Self, E> {
-        Self::at_levels(f, (at, scale), settings, 0..settings.steps.max(8))
+        let count = settings.steps.max(8);
+        let mut sampled = Self {
+            at,
+            largest: settings.largest_step * scale,
+            count,
+            known: MIDDLE.start..MIDDLE.start,
+            center: f(at)?,
+            steps: Vec::with_capacity(count),
+            values: Vec::with_capacity(count),
+            beside: Vec::new(),
+            inward: 0.0,
+            ratio: (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64),
+            first: Vec::new(),
+        };
+        if count < FEWEST_STEPS_TO_LEAVE_OUT {
+            sampled.known = 0..0;
+            sampled.add_levels(f, 0..count)?;
+        } else {
+            sampled.add_levels(f, MIDDLE)?;
+        }
+        Ok(sampled)
     }
 
-    /// Values at some of these steps, counted from the largest.
-    pub fn at_levels<E>(
+    /// Adds values at all other steps; whether there are any.
+    pub fn complete<E>(&mut self, f: &mut dyn FnMut(f64) -> Result<Values, E>) -> Result<bool, E> {
+        let Range { start, end } = self.known.clone();
+        self.add_levels(f, 0..start)?;
+        self.add_levels(f, end..self.count)?;
+        Ok(self.known != (start..end))
+    }
+
+    /// Adds values at the steps beside those that are known.
+    fn add_levels<E>(
+        &mut self,
         f: &mut dyn FnMut(f64) -> Result<Values, E>,
-        (at, scale): (f64, f64),
-        settings: &CheckSettings,
         levels: Range<usize>,
-    ) -> Result<Self, E> {
-        let count = settings.steps.max(8);
-        let ratio = (settings.largest_step / settings.smallest_step).powf(1.0 / (count - 1) as f64);
-        let (center, mut inward) = (f(at)?, 0.0f64);
-        let (mut steps, mut values) = (Vec::with_capacity(levels.len()), Vec::with_capacity(levels.len()));
-        for k in levels {
-            let wanted = settings.largest_step * scale / ratio.powi(k as i32);
+    ) -> Result<(), E> {
+        let at = self.at;
+        let first = if levels.end <= self.known.start { 0 } else { self.steps.len() };
+        for (place, k) in (first..).zip(levels.clone()) {
+            let wanted = self.largest / self.ratio.powi(k as i32);
             let (plus, minus) = (at + wanted, at - wanted);
             let (right, left) = (f(plus), f(minus));
             let mut beyond = |inside: &Values, step: f64| -> Result<Values, E> {
-                inward = step.signum();
-                Ok(parabola(&center, inside, &f(at + 2.0 * step)?))
+                self.inward = step.signum();
+                Ok(parabola(&self.center, inside, &f(at + 2.0 * step)?))
             };
             let (pair, step) = match (right, left) {
                 (Ok(right), Ok(left)) => ([right, left], [plus - at, at - minus]),
@@ -94,10 +131,11 @@ impl Sampled {
                 (Err(_), Ok(left)) => ([beyond(&left, minus - at)?, left], [at - minus; 2]),
                 (Err(error), Err(_)) => return Err(error),
             };
-            steps.push(step);
-            values.push(pair);
+            self.steps.insert(place, step);
+            self.values.insert(place, pair);
         }
-        Ok(Self { at, center, steps, values, beside: Vec::new(), inward, ratio, first: Vec::new() })
+        self.known = levels.start.min(self.known.start)..levels.end.max(self.known.end);
+        Ok(())
     }
 
     /// Evaluates the function at equal distances on one side: how far its values are from a smooth
@@ -201,6 +239,28 @@ impl Sampled {
             components.iter().zip(claimed).map(|(s, &c)| s.judge(c, settings)).collect()
         };
         claimed.iter().enumerate().map(judge_quantity).collect()
+    }
+
+    /// [`Self::judge`], with values at all steps where those that are known do not make all derivatives clear.
+    pub fn judge_completed<E>(
+        &mut self,
+        f: &mut dyn FnMut(f64) -> Result<Values, E>,
+        claimed: &[Vec<f64>],
+        magnitudes: &[f64],
+        settings: &CheckSettings,
+    ) -> Result<Vec<Vec<Comparison>>, E> {
+        let compared = self.judge(claimed, magnitudes, settings);
+        let is_zero = |c: &Comparison| c.verdict == Verdict::Zero && c.claimed == 0.0 && c.difference == 0.0;
+        // Without what errors of differences would allow.
+        let is_clear = |c: &Comparison| {
+            let allowed = settings.tolerance * c.claimed.abs();
+            let off = (c.claimed - c.difference).abs();
+            c.verdict == Verdict::Ok && off.max(c.difference_error) <= allowed
+        };
+        if compared.iter().flatten().all(|c| is_clear(c) || is_zero(c)) || !self.complete(f)? {
+            return Ok(compared);
+        }
+        Ok(self.judge(claimed, magnitudes, settings))
     }
 
     /// Judges one component anew, by the derivatives from both sides.

@@ -22,6 +22,7 @@ pub use crate::spatial::{MassProperties, MassPropertiesError};
 pub(crate) use contact::broad_phase::BroadPhase;
 #[doc(hidden)]
 pub use contact::broad_phase::may_touch;
+pub(crate) use contact::contact_forces::shares;
 #[doc(hidden)]
 pub use contact::contact_forces::with_pair;
 pub use contact::contact_forces::{BodyPairContact, BodyPairJacobian, PairWorkspace};

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::moving_bodies::{CONTROLS, Pull, heap};
+use crate::step_scenes::pile;
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
@@ -19,7 +20,7 @@ use isobar::rollout::{
     loss_gradient_forward,
 };
 use isobar::scalar::Scalar;
-use isobar::step::{Integrator, SolverTolerance, VelocityLevel};
+use isobar::step::{Integrator, SolverTolerance, StepProblem, StepWorkspace, VelocityLevel};
 
 const INTEGRATORS: [Integrator; 2] = [Integrator::SemiImplicitEuler, Integrator::RungeKutta4];
 const MODELS: [ContactModel; 4] =
@@ -539,6 +540,43 @@ fn batches_have_the_same_bits_for_any_number_of_threads_and_keep_errors_apart() 
             }
             _ => assert_eq!((&failing.0[i], &failing.1[i]), (&one.0[i], &one.1[i])),
         }
+    }
+}
+
+#[test]
+fn steps_of_many_contacts_and_their_gradients_have_the_same_bits_whatever_the_threads() {
+    let (model, state) = pile(5, 4);
+    let mut workspace = StepWorkspace::default();
+    let problem = StepProblem::new(&model, &state, 1e-3);
+    Integrator::default().step(&problem, &mut workspace).expect("a step");
+    let contacts = workspace.statistics().contacts;
+    assert!(contacts > 2500, "not enough for several threads: {contacts}");
+    let parameters = [
+        Parameter::Material { parameter: MaterialParameter::HydroelasticModulus, material: 0 },
+        Parameter::Mass { body: 7 },
+    ];
+    for kind in [ContactModel::Lagged, ContactModel::Sap] {
+        let settings = SimulationSettings { integrator: Integrator::velocity_level(kind), time_step: 1e-3 };
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            let rollout = Rollout::new(&model, &state, settings, 3e-3);
+            let gradient =
+                || loss_gradient(&rollout, &Fall, &parameters, Checkpoints::All).expect("simulates");
+            pool.install(|| (rollout.simulate().expect("simulates"), gradient()))
+        };
+        let one = run(1);
+        assert!(one.1.by_parameters.iter().all(|by| *by != 0.0), "{:?}", one.1.by_parameters);
+        assert!(one == run(2) && one == run(5), "{kind:?}");
+    }
+}
+
+/// The height of a ball at the end.
+#[derive(Clone, Copy, Debug)]
+struct Fall;
+
+impl Loss for Fall {
+    fn terminal<T: Scalar>(&self, moment: &Moment<T>) -> T {
+        moment.state.bodies[2].position.z
     }
 }
 

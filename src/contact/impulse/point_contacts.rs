@@ -69,6 +69,33 @@ impl PointContacts {
         self.frozen_normal.clear();
         self.friction_direction.clear();
     }
+
+    /// Moves the contacts of another list behind these, with the patches that are made of them.
+    pub fn append<'p>(&mut self, from: &mut Self, patches: impl Iterator<Item = &'p mut DiscretePatch>) {
+        let [contacts, polygons, features] =
+            [self.position.len(), self.polygons.len(), self.features.pairs.len()];
+        if [contacts, features] == [0; 2] {
+            std::mem::swap(self, from);
+            return;
+        }
+        self.position.append(&mut from.position);
+        self.normal.append(&mut from.normal);
+        self.constants.append(&mut from.constants);
+        if !from.friction.is_empty() {
+            self.friction.resize(contacts, 0.0);
+            self.friction.append(&mut from.friction);
+        }
+        self.slip_shift.append(&mut from.slip_shift);
+        self.regularization.append(&mut from.regularization);
+        self.polygons.append(&mut from.polygons);
+        self.features.pairs.append(&mut from.features.pairs);
+        for patch in patches {
+            let moved = |range: &Range<usize>, by: usize| range.start + by..range.end + by;
+            patch.contacts = moved(&patch.contacts, contacts);
+            patch.polygons = moved(&patch.polygons, polygons);
+            patch.features = moved(&patch.features, features);
+        }
+    }
 }
 
 /// What the contacts of a step have in common.

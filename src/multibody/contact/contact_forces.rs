@@ -10,6 +10,7 @@ use crate::contact::{
 };
 use crate::multibody::models::pair::collider;
 use crate::multibody::{BodyFrame, GeometryPair, Model};
+use crate::parallel::threads;
 use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
@@ -150,8 +151,8 @@ pub(in crate::multibody) fn pair_wrench<T: Scalar>(
 }
 
 /// The number of threads that evaluate this many pairs, and how many pairs each takes.
-pub(in crate::multibody) fn shares(pairs: usize) -> (usize, usize) {
-    let threads = if pairs < PAIRS_WORTH_THREADS { 1 } else { rayon::current_num_threads() };
+pub(crate) fn shares(pairs: usize) -> (usize, usize) {
+    let threads = if pairs < PAIRS_WORTH_THREADS { 1 } else { threads() };
     (threads, pairs.div_ceil(threads).max(1))
 }
 

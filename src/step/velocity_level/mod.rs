@@ -12,6 +12,7 @@ mod branches;
 mod bristle_motion;
 mod bristle_sensitivity;
 mod bristle_vjp;
+mod contact_search;
 mod coupled_patch;
 mod free_body;
 mod free_motions;

@@ -7,21 +7,24 @@
 //! of A: a free body, or what one joint on the world carries.
 
 use nalgebra::{Matrix6, Vector3, Vector6};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::balance_scale::BalanceScale;
+use super::contact_search::ContactSearch;
 use super::coupled_patch::{Bodies, Column, CoupledPatch};
 use super::free_body::{BODY, BodyInertia, add_block, add_to_tree, six, tree_velocity};
 use super::free_motions::FreeMotions;
-use super::inverse_inertia::{LinkRows, PairInertia, pair_inverse_inertia};
+use super::inverse_inertia::PairInertia;
 use super::joint_part::JointPart;
 use super::real_step::RealStep;
 use super::settings_of;
-use crate::contact::{
-    ContactModel, ContactPair, PointContacts, Roles, SlipChange, Workspace as PairScratch, find_contacts,
-};
+use crate::contact::{ContactModel, PointContacts, SlipChange};
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
-use crate::multibody::{BodyFrame, BroadPhase, with_pair};
+use crate::multibody::{BodyFrame, shares};
+
+/// With fewer contacts than this threads take longer to begin than to evaluate them.
+const CONTACTS_WORTH_THREADS: usize = 2000;
 
 /// Coefficients of friction of all patches, and of those contacts that have coefficients of their own.
 #[derive(Clone, Debug)]
@@ -46,9 +49,7 @@ pub(super) struct Problem {
     sizes: Vec<usize>,
     /// What the balance is measured against.
     pub scale: BalanceScale,
-    scratch: PairScratch,
-    link_rows: LinkRows<f64>,
-    broad_phase: BroadPhase,
+    search: ContactSearch,
 }
 
 impl Problem {
@@ -94,26 +95,13 @@ impl Problem {
         self.contacts.clear();
         self.patches.clear();
         self.columns.clear();
+        let Self { contacts, patches, columns, joints: joint_part, search, .. } = self;
         let settings = settings_of(model, kind, dt);
-        let mut broad_phase = std::mem::take(&mut self.broad_phase);
-        // Rigid bodies push before they meet, so that they do not overlap after the step.
-        let candidates = broad_phase.candidates(model, frames).iter().copied();
-        for index in candidates.chain(model.rigid_pairs.iter().copied()) {
-            let pair = &model.pairs[index];
-            let Self { contacts, scratch, link_rows, joints: joint_part, columns, .. } = self;
-            let found = with_pair(model, frames, pair, |query: &ContactPair| {
-                let inertia = PairInertia { model, state, moving, joints, factors: &joint_part.factors };
-                let lambda = |roles: &Roles<f64>| pair_inverse_inertia(&inertia, pair, roles, link_rows);
-                let deflection = state.deflection(index);
-                let scratch = scratch.of_pair(pair.number());
-                find_contacts(query, &settings, &deflection, lambda, scratch, contacts)
-            });
-            if let Some(found) = found {
-                let bodies = Bodies { model, frames, moving, joints, joint_part };
-                self.patches.push(CoupledPatch::new(index, found, &bodies, columns));
-            }
-        }
-        self.broad_phase = broad_phase;
+        let inertia = PairInertia { model, state, moving, joints, factors: &joint_part.factors };
+        let bodies = Bodies { model, frames, moving, joints, joint_part };
+        search.run(&inertia, frames, &settings, contacts, |pair, found| {
+            patches.push(CoupledPatch::new(pair, found, &bodies, columns));
+        });
         self.patches.sort_unstable_by_key(|patch| patch.pair);
         self.couple();
         self.scale.set_patches(&self.patches, &self.columns, &self.contacts, dt);
@@ -149,6 +137,11 @@ impl Problem {
         bodies.chain(self.joints.inertia_diagonal())
     }
 
+    /// Whether several threads evaluate the patches, with the same bits.
+    pub fn is_shared(&self) -> bool {
+        self.contact_count() >= CONTACTS_WORTH_THREADS && shares(self.patches.len()).0 > 1
+    }
+
     /// Number of velocities.
     pub fn dimension(&self) -> usize {
         self.momentum.len()
@@ -171,12 +164,18 @@ impl Problem {
     /// negative derivative, written into `by_patch`.
     pub fn evaluate(&self, v: &[f64], impulse: &mut [f64], by_patch: &mut Vec<(Vector6<f64>, Matrix6<f64>)>) {
         impulse.fill(0.0);
-        by_patch.clear();
         self.joints.add_impulse(v, impulse);
-        for patch in &self.patches {
-            let (w, hessian) = patch.contacts.impulse(&self.contacts, &self.relative(patch, v, true));
-            patch.add_impulse(&self.columns, &w, impulse);
-            by_patch.push((w, hessian));
+        let of_patch = |patch: &CoupledPatch| {
+            patch.contacts.impulse(&self.contacts, &patch.relative(&self.columns, v, true))
+        };
+        if self.is_shared() {
+            self.patches.par_iter().map(of_patch).collect_into_vec(by_patch);
+        } else {
+            by_patch.clear();
+            by_patch.extend(self.patches.iter().map(of_patch));
+        }
+        for (patch, (w, _)) in self.patches.iter().zip(by_patch) {
+            patch.add_impulse(&self.columns, w, impulse);
         }
     }
 
@@ -195,15 +194,18 @@ impl Problem {
 
     /// dvᵀ Jᵀγ(v + α dv), and its negative derivative with respect to α.
     pub fn along(&self, v: &[f64], dv: &[f64], alpha: f64) -> (f64, f64) {
-        let mut sum = self.joints.along(v, dv, alpha);
-        for patch in &self.patches {
-            let change = self.relative(patch, dv, false);
-            let at = self.relative(patch, v, true) + change * alpha;
-            let (power, curvature) = patch.contacts.along(&self.contacts, &at, &change);
-            sum.0 += power;
-            sum.1 += curvature;
+        let of_patch = |patch: &CoupledPatch| {
+            let change = patch.relative(&self.columns, dv, false);
+            let at = patch.relative(&self.columns, v, true) + change * alpha;
+            patch.contacts.along(&self.contacts, &at, &change)
+        };
+        let add = |sum: (f64, f64), term: (f64, f64)| (sum.0 + term.0, sum.1 + term.1);
+        let joints = self.joints.along(v, dv, alpha);
+        if self.is_shared() {
+            let terms: Vec<_> = self.patches.par_iter().map(of_patch).collect();
+            return terms.into_iter().fold(joints, add);
         }
-        sum
+        self.patches.iter().map(of_patch).fold(joints, add)
     }
 
     /// The smallest of 1 and the values of `limit` for all contacts that bear load at `v`. `limit` is

@@ -5,10 +5,14 @@
 //! with respect to all but v: a few matrices for each pair in contact, however many faces its surface
 //! has.
 
-use nalgebra::Matrix6;
+use std::sync::OnceLock;
+
+use nalgebra::{Matrix6, Vector6};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelExtend, ParallelIterator};
 
 use super::body_sensitivity::BodySensitivity;
 use super::bristle_sensitivity::BristleSensitivity;
+use super::coupled_patch::CoupledPatch;
 use super::inertia_sensitivity::{InertiaPart, InertiaSensitivity};
 use super::inverse_inertia::{JointDirections, LinkInertia, has_link};
 use super::joint_derivative::JointDerivatives;
@@ -150,10 +154,10 @@ impl VelocityLevel {
         }
 
         let settings = settings_of(model, self.model, at.dt);
-        let mut directions = None;
-        patches.clear();
-        for (patch, impulse) in problem.patches.iter().zip(&newton.by_patch) {
-            let impulse = &patch.contacts.about_f(impulse);
+        let directions = OnceLock::new();
+        let frames_after = &after[..];
+        let of_patch = |(patch, impulse): (&CoupledPatch, &(Vector6<f64>, Matrix6<f64>))| {
+            let (impulse, after) = (&patch.contacts.about_f(impulse), frames_after);
             let pair = &model.pairs[patch.pair];
             let found = with_pair(model, frames, pair, |query: &ContactPair| {
                 with_pair(model, after, pair, |query_after: &ContactPair| {
@@ -161,7 +165,7 @@ impl VelocityLevel {
                     world_impulse_jacobian(query, query_after, &settings, contacts, found, impulse)
                 })
             });
-            let Some(found) = found else { continue };
+            let found = found?;
             // The velocities after the step are unknowns, not inputs.
             let mut by_poses = ContactSensitivity::new(model, after, pair, &found.impulse_on_a, &found.after);
             // Those of links follow their configuration, though.
@@ -200,7 +204,7 @@ impl VelocityLevel {
                     links: has_link(model, pair).then(|| {
                         let (mechanism, joints) = (at.model.constant_joints(), &at.before.joints);
                         let new = || JointDirections::new(mechanism, joints, at.dt);
-                        LinkInertia::new(model, pair, directions.get_or_insert_with(new), &x_wf)
+                        LinkInertia::new(model, pair, directions.get_or_init(new), &x_wf)
                     }),
                     geometry_f: pair.geometries()[f],
                     to_world_f: frames[bodies[f]].pose.rotation,
@@ -212,7 +216,14 @@ impl VelocityLevel {
                 let (indexed, of_places) = ((patch.pair, pair), at.model.asks_for_geometry_of(pair));
                 Box::new(BristleSensitivity::new(model, after, indexed, of_places, &bristles))
             });
-            patches.push(PatchSensitivity { after: by_poses, before, inertia, places, bristles });
+            Some(PatchSensitivity { after: by_poses, before, inertia, places, bristles })
+        };
+        patches.clear();
+        if problem.is_shared() {
+            let solved = problem.patches.par_iter().zip(&newton.by_patch);
+            patches.par_extend(solved.filter_map(of_patch));
+        } else {
+            patches.extend(problem.patches.iter().zip(&newton.by_patch).filter_map(of_patch));
         }
         joints.evaluate(at, moving, patches.iter().map(|patch| &patch.after), loads);
         shapes.record(at.model, problem, [frames, after]);
