@@ -41,6 +41,7 @@
 mod features;
 mod force;
 mod impulse;
+mod lanes;
 mod own_law;
 mod pair;
 mod settings;

@@ -3,9 +3,10 @@
 
 use nalgebra::Vector3;
 
-use crate::contact::force::point_block::{LANES, OfPolygon, PointBlock};
+use crate::contact::force::point_block::{OnPolygon, PointBlock};
 use crate::contact::force::skirt_onset::onset;
 use crate::contact::force::traction::TractionLaw;
+use crate::contact::lanes::in_lanes;
 use crate::contact::pair::query::{ContactError, ContactPair, Roles};
 use crate::contact::settings::{ContactSettings, SurfaceRepresentation, USUAL_QUADRATURE_ORDER};
 use crate::contact::surface::fan::Fan;
@@ -13,7 +14,7 @@ use crate::contact::surface::search::for_each_polygon;
 use crate::contact::surface::surface_polygon::SurfacePolygon;
 use crate::contact::surface::workspace::Workspace;
 use crate::geometry::{TrianglePoint, triangle_rule};
-use crate::scalar::{Scalar, with_registers};
+use crate::scalar::Scalar;
 use crate::spatial::SpatialForce;
 
 /// The contact surface of two bodies and the wrench over it.
@@ -140,33 +141,21 @@ impl<T: Scalar> Integral<T> {
         let rule = fan_rule(settings);
         let (width, _) = roles.onset_width();
         let mut sum = Self::new(width.real());
-        let (mut polygon, mut block) = (SurfacePolygon::empty(), PointBlock::empty());
+        let (mut polygon, mut block) = (SurfacePolygon::empty(), PointBlock::default());
         for_each_polygon(roles, settings.face_filter, &mut workspace.search, |found, equilibrium| {
-            with_registers(
-                #[inline(always)]
-                || {
-                    polygon.set(roles, found, equilibrium);
-                    let fan = Fan::new(&polygon, settings.surface);
-                    sum.add_surface(&polygon, fan.area, &fan.centroid, settings.surface);
-                    let dissipation = law.dissipation(&polygon);
-                    let of =
-                        OfPolygon { law, v_fo: &roles.v_fo, normal: &polygon.normal, dissipation, width };
-                    for_each_point(
-                        &polygon,
-                        &fan,
-                        settings.surface,
-                        rule,
-                        #[inline(always)]
-                        |x, p, a| {
-                            block.push(x, p, a);
-                            if block.len == LANES {
-                                block.add_wrench(&of, &mut sum.wrench_on_o);
-                            }
-                        },
-                    );
-                    block.add_wrench(&of, &mut sum.wrench_on_o);
-                },
-            );
+            let (polygon, block, sum) = (&mut polygon, &mut block, &mut sum);
+            let found = (found, equilibrium);
+            in_lanes(OnPolygon {
+                roles,
+                law,
+                surface: settings.surface,
+                rule,
+                width,
+                found,
+                polygon,
+                block,
+                sum,
+            });
         });
         sum
     }

@@ -7,7 +7,7 @@ use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
 use crate::contact::impulse::law_vectorized::{FaceLists, Group, each};
 use crate::contact::impulse::patch::Points;
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
-use crate::contact::impulse::simd::{InLanes, Lanes, Narrow, in_lanes};
+use crate::contact::lanes::{InLanes, Lanes, Narrow, in_lanes};
 
 /// Velocities at which an impulse vanishes are taken for out of reach from here on, m/s.
 const OUT_OF_REACH: f64 = 1e3;

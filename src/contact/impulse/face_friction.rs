@@ -18,7 +18,7 @@ use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw};
 use crate::contact::impulse::law_vectorized::{FaceLists, Group, each};
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
-use crate::contact::impulse::simd::Lanes;
+use crate::contact::lanes::Lanes;
 use crate::scalar::{DualArray, Scalar};
 use crate::spatial::SpatialVelocity;
 

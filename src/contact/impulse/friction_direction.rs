@@ -6,7 +6,7 @@ use nalgebra::{Vector3, Vector6};
 use crate::contact::impulse::law_vectorized::Group;
 use crate::contact::impulse::patch::Points;
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
-use crate::contact::impulse::simd::{InLanes, LaneVector, Lanes, in_lanes};
+use crate::contact::lanes::{InLanes, LaneVector, Lanes, in_lanes};
 
 /// [`DiscretePatch::turn_friction`].
 struct TurnFriction<'a> {

@@ -4,7 +4,7 @@
 use crate::contact::ContactModel;
 use crate::contact::impulse::arguments::{SQUARE, VELOCITY};
 use crate::contact::impulse::law::{FaceConstants, ImpulseLaw, sap_regularization};
-use crate::contact::impulse::simd::{LANES, Lanes};
+use crate::contact::lanes::{LANES, Lanes};
 use crate::scalar::DualArray;
 
 /// Impulses γ_n n̂ − S v_t with their derivatives with respect to the normal velocity v_n and the
@@ -289,7 +289,7 @@ impl ImpulseLaw<f64> {
 mod tests {
     use super::*;
     use crate::contact::impulse::law::tests::{STATES, face, history, laws};
-    use crate::contact::impulse::simd::Narrow;
+    use crate::contact::lanes::Narrow;
     use approx::assert_relative_eq;
 
     /// The impulse of one face, in the lane of this number.

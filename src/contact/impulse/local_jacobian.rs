@@ -26,10 +26,10 @@ use crate::contact::impulse::inverse_inertia::{ByInverseInertia, inverse_effecti
 use crate::contact::impulse::law::ContactModel;
 use crate::contact::impulse::point_contacts::{DiscretePatch, DiscreteSettings, PointContacts};
 use crate::contact::impulse::polygon_motion::cross;
-use crate::contact::impulse::simd::with_registers;
 use crate::contact::impulse::surface_contacts::{
     SMALLEST_AREA, SMALLEST_ONSET, contacts_of, counts, end_plane,
 };
+use crate::contact::lanes::with_registers;
 use crate::contact::pair::material::PairMaterial;
 use crate::contact::pair::query::Roles;
 use crate::contact::settings::DissipationModel;

@@ -26,7 +26,6 @@ pub(in crate::contact) mod polygon_motion;
 pub(in crate::contact) mod release;
 pub(in crate::contact) mod rigid;
 pub(in crate::contact) mod shape_vjp;
-pub(in crate::contact) mod simd;
 pub(in crate::contact) mod stored;
 pub(in crate::contact) mod surface_contacts;
 pub(in crate::contact) mod world_jacobian;

@@ -7,7 +7,7 @@ use crate::contact::impulse::face_velocity::split;
 use crate::contact::impulse::law_vectorized::{FaceLists, Group, ImpulseSlopes};
 use crate::contact::impulse::patch_matrix::{PointSum, TwistedSum};
 use crate::contact::impulse::point_contacts::{DiscretePatch, PointContacts};
-use crate::contact::impulse::simd::{InLanes, LaneVector, Lanes, in_lanes};
+use crate::contact::lanes::{InLanes, LaneVector, Lanes, in_lanes};
 use crate::spatial::{cross_matrix, from_quarters};
 
 /// The relative motion at the origin, in F: its rotational and its translational part.

@@ -3,7 +3,7 @@
 
 use nalgebra::{Matrix3, Matrix6};
 
-use crate::contact::impulse::simd::{LaneVector, Lanes};
+use crate::contact::lanes::{LaneVector, Lanes};
 use crate::spatial::cross_matrix;
 
 /// The blocks of the sum for symmetric G, but for those that mirror others.
@@ -125,7 +125,7 @@ impl<L: Lanes> TwistedSum<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::impulse::simd::Narrow;
+    use crate::contact::lanes::Narrow;
     use approx::assert_relative_eq;
     use nalgebra::{Matrix3x6, Vector3};
 

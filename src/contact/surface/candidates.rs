@@ -2,13 +2,15 @@
 //!
 //! A search whose boxes are wider by a margin finds all pairs of elements that may share a polygon as long as no point of
 //! one body has moved farther than the margin relative to the other. So later queries need no search, only this list.
+//! Boxes are not tight: of a list that lasts, pairs that a face parts by more than the margin are left out.
 //! The order in which a search comes to pairs of elements is that of the hierarchies, whatever the poses: a list and a search that is
 //! made afresh lead to the same polygons in the same order, and so to the same bits.
 
 use std::collections::HashMap;
 
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Vector3};
 
+use crate::field::LinearFunction;
 use crate::field::hierarchy::{
     Hierarchy, PlaneQuery, Side, TraversalStack, for_each_at_plane, for_each_pair,
 };
@@ -61,6 +63,8 @@ struct List {
     made_at: RigidTransform<f64>,
     last: RigidTransform<f64>,
     margin: f64,
+    /// How many queries it has served since it was made.
+    served: usize,
     elements: Vec<Elements>,
     /// The number of the last query.
     used: usize,
@@ -78,13 +82,7 @@ struct Lists {
 impl Lists {
     /// The list of the pair of bodies with this number, and where it does not hold and is empty, the margin of the search that
     /// has to fill it. `grain` is the size of the elements, metres.
-    fn of(
-        &mut self,
-        pair: usize,
-        asked: Asked,
-        mover: &Mover,
-        grain: f64,
-    ) -> (&mut Vec<Elements>, Option<f64>) {
+    fn of(&mut self, pair: usize, asked: Asked, mover: &Mover, grain: f64) -> (&mut List, Option<f64>) {
         self.queries += 1;
         self.forget();
         let list = self.by_pair.entry(pair).or_insert_with(|| List {
@@ -93,6 +91,7 @@ impl Lists {
             last: mover.pose,
             // It does not even hold without motion.
             margin: -1.0,
+            served: 0,
             elements: Vec::new(),
             used: 0,
         });
@@ -105,12 +104,12 @@ impl Lists {
             // Written so that an infinite motion, or none that is known, has the least.
             let is_slow = LEAST_QUERIES.powi(2) * moved <= grain;
             let margin = if is_slow { mean.max(least) } else { least };
-            (list.asked, list.made_at, list.margin) = (asked, mover.pose, margin);
+            (list.asked, list.made_at, list.margin, list.served) = (asked, mover.pose, margin, 0);
             list.elements.clear();
             search = Some(margin);
         }
         (list.last, list.used) = (mover.pose, self.queries);
-        (&mut list.elements, search)
+        (list, search)
     }
 
     /// Forgets lists that have not been asked for during several times as many queries as there are lists, where there are
@@ -134,22 +133,29 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Those of O and F with meshes, each with its modulus. `numbers` are the same wherever elements have the same pressures.
+    /// Those of O and F with meshes, each with its modulus. `numbers` are the same wherever elements have the same pressures, and
+    /// `apart` makes of a pose of O and a distance what tells whether elements are farther apart than that.
     #[inline(always)]
-    pub fn of_meshes(
+    pub fn of_meshes<A: Fn(&Elements) -> bool>(
         &mut self,
         [o, f]: [(&Hierarchy, f64); 2],
         numbers: [f64; 2],
         x_fo: &RigidTransform<f64>,
+        apart: impl FnOnce(RigidTransform<f64>, f64) -> A,
     ) -> &[Elements] {
         let mover = Mover { hierarchy: o.0, pose: *x_fo, at_plane: false };
         let asked = ([o.0.number(), f.0.number()], numbers);
         let (list, search) = self.lists.of(self.pair, asked, &mover, o.0.grain().min(f.0.grain()));
         if let Some(margin) = search {
             let [o, f] = [o, f].map(|(hierarchy, modulus)| Side { hierarchy, modulus });
-            for_each_pair(o, f, x_fo, margin, &mut self.stack, |i, j| list.push([i, j]));
+            for_each_pair(o, f, x_fo, margin, &mut self.stack, |i, j| list.elements.push([i, j]));
+        } else if list.served == 3 {
+            // One that has served as many will serve more. Rounding is far less than a hundredth of the margin.
+            let are_apart = apart(list.made_at, 1.01 * list.margin);
+            list.elements.retain(|elements| !are_apart(elements));
         }
-        list
+        list.served += 1;
+        &list.elements
     }
 
     /// Those of a body and a half-space, in whose frame it has the `pose`. `number` is what the half-space's pressure depends on
@@ -167,10 +173,16 @@ impl Candidates {
         let asked = ([side.hierarchy.number(), 0], [side.modulus, number]);
         let (list, search) = self.lists.of(self.pair, asked, &mover, side.hierarchy.grain());
         if let Some(margin) = search {
-            for_each_at_plane(side, plane, margin, &mut self.stack, |i| list.push(elements(i)));
+            for_each_at_plane(side, plane, margin, &mut self.stack, |i| list.elements.push(elements(i)));
         }
-        list
+        &list.elements
     }
+}
+
+/// Whether points are all farther than `least` in metres beyond one of a tetrahedron's faces.
+pub(super) fn are_beyond(points: &[Vector3<f64>], faces: &[LinearFunction; 4], least: f64) -> bool {
+    let beyond = |face: &LinearFunction, limit: f64| points.iter().all(|x| face.at(x) < limit);
+    faces.iter().any(|face| beyond(face, -least * face.gradient.norm()))
 }
 
 #[cfg(test)]

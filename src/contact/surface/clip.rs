@@ -8,6 +8,7 @@
 
 use nalgebra::Vector3;
 
+use crate::contact::lanes::{LaneVector, Lanes};
 use crate::contact::surface::polygon::{FIRST_OF_F, MAX_VERTICES, Polygon, Section};
 use crate::field::LinearFunction;
 
@@ -33,18 +34,31 @@ pub(in crate::contact) fn snapped(mut value: [f64; 4], tolerance: f64) -> [f64; 
     value
 }
 
-/// The vertices of a tetrahedron, or values there, by coordinate.
+/// The vertices of a tetrahedron.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Corners {
-    /// Coordinates: x of every vertex, y, z.
-    pub position: [[f64; 4]; 3],
+    /// By coordinate: x of every vertex, y, z.
+    by_axis: [[f64; 4]; 3],
+    /// By vertex: x, y, z, and an unused number.
+    by_vertex: [[f64; 4]; 4],
 }
 
 impl Corners {
+    #[inline(always)]
+    pub fn new(points: &[Vector3<f64>; 4]) -> Self {
+        let mut corners = Self { by_axis: [[0.0; 4]; 3], by_vertex: [[0.0; 4]; 4] };
+        for (k, x) in points.iter().enumerate() {
+            for axis in 0..3 {
+                (corners.by_axis[axis][k], corners.by_vertex[k][axis]) = (x[axis], x[axis]);
+            }
+        }
+        corners
+    }
+
     /// The values of a linear function.
     #[inline(always)]
     pub fn values(&self, f: &LinearFunction) -> [f64; 4] {
-        let [x, y, z] = &self.position;
+        let [x, y, z] = &self.by_axis;
         let g = &f.gradient;
         // Loops over the four, not maps: those are not always inlined.
         let mut value = [f.offset; 4];
@@ -56,20 +70,58 @@ impl Corners {
 
     /// The vertices.
     pub fn points(&self) -> [Vector3<f64>; 4] {
-        let [x, y, z] = &self.position;
-        [0, 1, 2, 3].map(|k| Vector3::new(x[k], y[k], z[k]))
+        self.by_vertex.map(|[x, y, z, _]| Vector3::new(x, y, z))
     }
 }
 
-/// Numbers that are linear along an edge: three coordinates, one unused, and the barycentric
-/// coordinates.
-const NUMBERS: usize = 8;
+/// The faces of a tetrahedron side by side: its barycentric coordinates as linear functions.
+pub(crate) struct Faces<L> {
+    gradient: LaneVector<L>,
+    offset: L,
+    /// Points count as on a face where the function is within so much of zero, and the negative of that.
+    tolerance: [L; 2],
+}
 
-/// Where the barycentric coordinates begin.
-const DISTANCES: usize = 4;
+impl<L: Lanes> Faces<L> {
+    /// The faces of the tetrahedron with these functions. `reach` bounds the distance of points from the origin, metres.
+    #[inline(always)]
+    pub fn new(one: L, [a, b, c, d]: &[LinearFunction; 4], reach: f64) -> Self {
+        // Written out, as closures are not always inlined where they have to be.
+        let (u, v, w, t) = (a.gradient, b.gradient, c.gradient, d.gradient);
+        let (x, y, z) = ([u.x, v.x, w.x, t.x], [u.y, v.y, w.y, t.y], [u.z, v.z, w.z, t.z]);
+        let gradient = LaneVector([one.with(x), one.with(y), one.with(z)]);
+        let tolerance =
+            one.with([on_face(a, reach), on_face(b, reach), on_face(c, reach), on_face(d, reach)]);
+        let offset = one.with([a.offset, b.offset, c.offset, d.offset]);
+        Self { gradient, offset, tolerance: [tolerance, one.splat(0.0) - tolerance] }
+    }
 
-/// A vertex of the polygon that is clipped.
-type Vertex = [f64; NUMBERS];
+    /// The values at a point.
+    #[inline(always)]
+    fn at(&self, p: &Vector3<f64>) -> L {
+        self.offset + self.gradient.dot(LaneVector::splat(self.offset, p))
+    }
+
+    /// Bits for the faces that a point with these values lies inside of, and for those that it lies outside of.
+    #[inline(always)]
+    fn sides(&self, values: L) -> (u32, u32) {
+        (values.greater(self.tolerance[0]), self.tolerance[1].greater(values))
+    }
+
+    /// Whether a triangle lies beyond one of the faces, and whether it lies inside of all of them.
+    #[inline(always)]
+    pub fn locate(&self, triangle: &[Vector3<f64>; 3]) -> (bool, bool) {
+        let (mut inside, mut outside) = (0b1111, 0b1111);
+        for x in triangle {
+            let sides = self.sides(self.at(x));
+            (inside, outside) = (inside & sides.0, outside & sides.1);
+        }
+        (outside != 0, inside == 0b1111)
+    }
+}
+
+/// A vertex of the polygon that is clipped: three coordinates, an unused number, and the barycentric coordinates.
+type Vertex = [[f64; 4]; 2];
 
 /// The polygon before and after a cut.
 #[derive(Clone, Copy)]
@@ -79,7 +131,8 @@ struct Loop {
 }
 
 /// Memory of the clipping, reused from polygon to polygon.
-pub(crate) struct Clipper {
+pub(crate) struct Clipper<L> {
+    one: L,
     loops: [Loop; 2],
 }
 
@@ -97,84 +150,71 @@ pub(crate) enum Clipped {
 /// Where the line between two vertices crosses the face `k`, on which coordinate the first is
 /// `from`.
 #[inline(always)]
-fn crossing(a: &Vertex, b: &Vertex, k: usize) -> Vertex {
-    let t = a[k] / (a[k] - b[k]);
-    std::array::from_fn(|i| a[i] + (b[i] - a[i]) * t)
+fn crossing<L: Lanes>(one: L, a: &Vertex, b: &Vertex, k: usize) -> Vertex {
+    let t = one.splat(a[1][k] / (a[1][k] - b[1][k]));
+    let mut vertex = *a;
+    for i in 0..2 {
+        let from = one.with(a[i]);
+        vertex[i] = (from + (one.with(b[i]) - from) * t).numbers();
+    }
+    vertex
 }
 
-impl Clipper {
+impl<L: Lanes> Clipper<L> {
     /// Memory for polygons.
-    pub fn new() -> Self {
-        let empty = Loop { vertex: [[0.0; NUMBERS]; MAX_VERTICES], edge: [0; MAX_VERTICES] };
-        Self { loops: [empty; 2] }
+    pub fn new(one: L) -> Self {
+        let empty = Loop { vertex: [[[0.0; 4]; 2]; MAX_VERTICES], edge: [0; MAX_VERTICES] };
+        Self { one, loops: [empty; 2] }
     }
 
     /// The section of the tetrahedron `corners` by the plane on which the linear function with these
-    /// vertex values vanishes, clipped to the region where the `barycentric` functions of another
-    /// tetrahedron are positive, except the function `left_out`. Values within `tolerance` of zero count
-    /// as zero.
+    /// vertex values vanishes, clipped to the inside of another tetrahedron's faces, except the one `left_out`.
+    /// `reach` bounds the distance of points from the origin, metres.
     #[inline(always)]
     pub fn section(
         &mut self,
         corners: &Corners,
         value: &[f64; 4],
         barycentric: &[LinearFunction; 4],
-        tolerance: &[f64; 4],
+        reach: f64,
         left_out: Option<u8>,
         polygon: &mut Polygon,
     ) -> Clipped {
         let section = Section::of(value);
-        let mut vertices = Corners { position: [[0.0; 4]; 3] };
+        let one = self.one;
+        let faces = Faces::new(one, barycentric, reach);
+        let [mut from, mut to] = self.loops.each_mut();
+        // Bits for the faces that some vertex is inside of, that all are, and that one lies on.
+        let (mut some, mut all, mut on) = (0, 0b1111, 0);
+        // A triangle's last vertex is there twice.
         for i in 0..4 {
-            let t = section.crossing(value, i);
-            for (to, from) in vertices.position.iter_mut().zip(&corners.position) {
-                let above = from[usize::from(section.above[i] & 3)];
-                to[i] = above + (from[usize::from(section.below[i] & 3)] - above) * t;
-            }
+            let t = one.splat(section.crossing(value, i));
+            let above = one.with(corners.by_vertex[usize::from(section.above[i] & 3)]);
+            let below = one.with(corners.by_vertex[usize::from(section.below[i] & 3)]);
+            let x = (above + (below - above) * t).numbers();
+            let values = faces.at(&Vector3::new(x[0], x[1], x[2]));
+            let (inside, outside) = faces.sides(values);
+            (some, all, on) = (some | inside, all & inside, on | !(inside | outside));
+            (from.vertex[i], from.edge[i]) = ([x, values.numbers()], section.face[i]);
         }
-        // Bits for the vertices inside of each face.
-        let all = (1_u32 << section.len) - 1;
-        let mut inside = [all; 4];
-        let mut distance = [[0.0; 4]; 4];
-        let (mut outside, mut special) = (false, false);
-        for face in 0..4 {
-            if left_out == Some(face as u8) {
-                continue;
-            }
-            let d = vertices.values(&barycentric[face]);
-            let tolerance = tolerance[face];
-            let mut bits = 0;
-            let mut on = false;
-            for k in 0..4 {
-                bits |= u32::from(d[k] > tolerance) << k;
-                on |= d[k].abs() <= tolerance;
-            }
-            inside[face] = bits & all;
-            outside |= inside[face] == 0 && !on;
-            special |= on;
-            distance[face] = d;
-        }
-        if outside {
+        let left_out = left_out.map_or(0, |face| 1 << face);
+        (all, on) = (all | left_out, on & !left_out & 0b1111);
+        if some | on | left_out != 0b1111 {
             return Clipped::Outside;
         }
-        if special {
+        if on != 0 {
             return Clipped::Special;
         }
-        let [mut from, mut to] = self.loops.each_mut();
-        for k in 0..4 {
-            let ([x, y, z], [a, b, c, d]) = (&vertices.position, &distance);
-            from.vertex[k] = [x[k], y[k], z[k], 0.0, a[k], b[k], c[k], d[k]];
-            from.edge[k] = section.face[k];
-        }
+        let tolerance = faces.tolerance[0].numbers();
+        let mut special = false;
         let mut n = section.len;
         for face in 0..4 {
-            if inside[face] == all {
+            if all >> face & 1 != 0 {
                 continue;
             }
-            let at = DISTANCES + face;
             let mut bits = 0;
             for k in 0..n {
-                let d = from.vertex[k][at];
+                let d = from.vertex[k][1][face];
                 bits |= u32::from(d > tolerance[face]) << k;
                 special |= d.abs() <= tolerance[face];
             }
@@ -192,7 +232,7 @@ impl Clipper {
             }
             let start = first.trailing_zeros() as usize;
             let before = if start == 0 { n - 1 } else { start - 1 };
-            to.vertex[0] = crossing(&from.vertex[before], &from.vertex[start], at);
+            to.vertex[0] = crossing(one, &from.vertex[before], &from.vertex[start], face);
             to.edge[0] = from.edge[before];
             let (mut last, mut next) = (start, start);
             for i in 1..=count {
@@ -201,13 +241,13 @@ impl Clipper {
                 last = next;
                 next = if next + 1 == n { 0 } else { next + 1 };
             }
-            to.vertex[count + 1] = crossing(&from.vertex[last], &from.vertex[next], at);
+            to.vertex[count + 1] = crossing(one, &from.vertex[last], &from.vertex[next], face);
             to.edge[count + 1] = FIRST_OF_F + face as u8;
             n = count + 2;
             std::mem::swap(&mut from, &mut to);
         }
         for i in 0..n {
-            let [x, y, z, ..] = from.vertex[i];
+            let [[x, y, z, _], _] = from.vertex[i];
             polygon.position[i] = Vector3::new(x, y, z);
         }
         polygon.edge = from.edge;
@@ -220,6 +260,7 @@ impl Clipper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::lanes::Narrow;
     use crate::contact::surface::polygon::Bound;
     use proptest::prelude::*;
 
@@ -251,12 +292,11 @@ mod tests {
                 let gradient = normal / normal.dot(&(w[i] - a));
                 LinearFunction { gradient, offset: -gradient.dot(&a) }
             });
-            let corners = Corners { position: [0, 1, 2].map(|axis| v.map(|x| x[axis])) };
+            let corners = Corners::new(&v);
             prop_assert_eq!(corners.points(), v);
             let value = corners.values(&LinearFunction { gradient, offset });
             let mut fast = Polygon::empty(0, 0);
-            let clipped =
-                Clipper::new().section(&corners, &value, &barycentric, &[1e-13; 4], left_out, &mut fast);
+            let clipped = Clipper::new(Narrow::ANY).section(&corners, &value, &barycentric, 50.0, left_out, &mut fast);
             prop_assume!(Section::of(&value).len > 0 && clipped != Clipped::Special);
             let mut slow = Polygon::empty(0, 0);
             slow.section(&v, &value, 0);

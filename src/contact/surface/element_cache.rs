@@ -32,12 +32,15 @@ impl<E> Remembered<E> {
     #[inline(always)]
     pub fn get(&mut self, number: u32, new: impl FnOnce() -> E) -> &E {
         let slot = &mut self.slot[number as usize % REMEMBERED];
-        if *slot == NOTHING {
-            // At most REMEMBERED slots are taken, which is less than NOTHING.
-            *slot = self.elements.len() as u8;
-            self.elements.push((number, new()));
-        } else if self.elements[usize::from(*slot)].0 != number {
-            self.elements[usize::from(*slot)] = (number, new());
+        if self.elements.get(usize::from(*slot)).is_none_or(|element| element.0 != number) {
+            let element = (number, new());
+            if *slot == NOTHING {
+                // At most REMEMBERED slots are taken, which is less than NOTHING.
+                *slot = self.elements.len() as u8;
+                self.elements.push(element);
+            } else {
+                self.elements[usize::from(*slot)] = element;
+            }
         }
         &self.elements[usize::from(*slot)].1
     }

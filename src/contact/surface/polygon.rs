@@ -165,14 +165,18 @@ impl Polygon {
     /// The section of the tetrahedron `v` by the plane on which the linear function with the
     /// vertex values `value` vanishes, counter-clockwise about the function's gradient; see
     /// [`Section::of`]. Face `i` becomes constraint `first + i`.
-    #[inline]
+    #[inline(always)]
     pub fn section(&mut self, v: &[Vector3<f64>; 4], value: &[f64; 4], first: Constraint) {
-        self.len = 0;
-        self.aligned = value.contains(&0.0);
         let section = Section::of(value);
-        for i in 0..section.len {
-            let [above, below] = [section.above[i], section.below[i]].map(|k| &v[usize::from(k)]);
-            self.push(above + (below - above) * section.crossing(value, i), first + section.face[i]);
+        self.len = section.len;
+        if section.len > 0 {
+            self.aligned = value.contains(&0.0);
+            for i in 0..4 {
+                let [above, below] =
+                    [&v[usize::from(section.above[i] & 3)], &v[usize::from(section.below[i] & 3)]];
+                self.position[i] = above + (below - above) * section.crossing(value, i);
+                self.edge[i] = first + section.face[i];
+            }
         }
     }
 

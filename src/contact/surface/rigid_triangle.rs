@@ -2,7 +2,8 @@
 
 use nalgebra::Vector3;
 
-use crate::contact::surface::clip::{ON_FACE, on_face, snapped};
+use crate::contact::lanes::Lanes;
+use crate::contact::surface::clip::{Faces, ON_FACE, snapped};
 use crate::contact::surface::polygon::{Bound, FIRST_OF_F, Polygon};
 use crate::field::{LinearFunction, PressureField};
 use crate::geometry::SurfaceMesh;
@@ -29,23 +30,48 @@ pub(in crate::contact) struct SeenTriangle {
 
 impl SeenTriangle {
     /// Triangle `i` of a mesh.
+    #[inline(always)]
     pub fn new(mesh: &SurfaceMesh, i: u32, x_fo: &RigidTransform<f64>) -> Self {
-        let v = seen_from_inside(mesh.triangles[i as usize]).map(|k| *x_fo * mesh.vertices[k as usize]);
+        let nowhere = LinearFunction { gradient: Vector3::zeros(), offset: 0.0 };
+        let mut v = [Vector3::zeros(); 3];
+        for (k, vertex) in seen_from_inside(mesh.triangles[i as usize]).into_iter().enumerate() {
+            v[k] = *x_fo * mesh.vertices[vertex as usize];
+        }
+        let mut seen = Self { number: i, corners: v, plane: nowhere, edges: [nowhere; 3] };
         let inward = (v[1] - v[0]).cross(&(v[2] - v[0]));
         let length = inward.norm();
         if length <= 0.0 {
-            let nowhere = LinearFunction { gradient: Vector3::zeros(), offset: 0.0 };
-            return Self { number: i, corners: v, plane: nowhere, edges: [nowhere; 3] };
+            return seen;
         }
-        let through =
-            |gradient: Vector3<f64>, x: &Vector3<f64>| LinearFunction { gradient, offset: -gradient.dot(x) };
         let normal = inward / length;
-        let edges = [0, 1, 2].map(|k| {
+        seen.plane = LinearFunction { gradient: normal, offset: -normal.dot(&v[0]) };
+        for k in 0..3 {
             let along = v[(k + 1) % 3] - v[k];
-            through(normal.cross(&along) / along.norm(), &v[k])
-        });
-        Self { number: i, corners: v, plane: through(normal, &v[0]), edges }
+            let gradient = normal.cross(&along) / along.norm();
+            seen.edges[k] = LinearFunction { gradient, offset: -gradient.dot(&v[k]) };
+        }
+        seen
     }
+}
+
+/// The section of F's tetrahedron `j` by the plane where `plane` vanishes, with values within the tolerance of zero set to zero:
+/// the tetrahedron's vertices, and the values there.
+#[inline(always)]
+pub(super) fn section_of_field(
+    f: &PressureField,
+    j: u32,
+    plane: &LinearFunction,
+    tolerance: f64,
+    polygon: &mut Polygon,
+) -> ([Vector3<f64>; 4], [f64; 4]) {
+    let (mut v, mut value) = ([Vector3::zeros(); 4], [0.0; 4]);
+    for (i, k) in f.mesh().tetrahedra[j as usize].into_iter().enumerate() {
+        v[i] = f.mesh().vertices[k as usize];
+        value[i] = plane.at(&v[i]);
+    }
+    let value = snapped(value, tolerance);
+    polygon.section(&v, &value, FIRST_OF_F);
+    (v, value)
 }
 
 /// The part of a rigid triangle in F's tetrahedron `j`; no vertices if there is none. `reach`
@@ -56,7 +82,9 @@ impl SeenTriangle {
 /// of the mesh meets it in a line whose place is known to rounding over θ. Two tetrahedra that
 /// share the face would each find it elsewhere and leave a gap or an overlap. The section's
 /// vertices lie on the edges of the mesh and are the same bits in all tetrahedra around them.
-pub(in crate::contact) fn triangle_in_field(
+#[inline(always)]
+pub(in crate::contact) fn triangle_in_field<L: Lanes>(
+    one: L,
     seen: &SeenTriangle,
     f: &PressureField,
     j: u32,
@@ -64,13 +92,8 @@ pub(in crate::contact) fn triangle_in_field(
     polygon: &mut Polygon,
 ) {
     (polygon.o, polygon.f, polygon.len) = (seen.number, j, 0);
-    let (mut outside, mut inside) = (false, true);
-    for face in &f.tetrahedra()[j as usize].barycentric {
-        let tolerance = on_face(face, reach);
-        let d = seen.corners.map(|x| face.at(&x));
-        outside |= d.iter().all(|d| *d < -tolerance);
-        inside &= d.iter().all(|d| *d > tolerance);
-    }
+    let faces = Faces::new(one, &f.tetrahedra()[j as usize].barycentric, reach);
+    let (outside, inside) = faces.locate(&seen.corners);
     if outside || seen.plane.gradient == Vector3::zeros() {
         return;
     }
@@ -78,9 +101,7 @@ pub(in crate::contact) fn triangle_in_field(
         polygon.triangle(&seen.corners);
         return;
     }
-    let v = f.mesh().tetrahedra[j as usize].map(|k| f.mesh().vertices[k as usize]);
-    let value = snapped(v.map(|x| seen.plane.at(&x)), 4e-15 * reach);
-    polygon.section(&v, &value, FIRST_OF_F);
+    let (v, value) = section_of_field(f, j, &seen.plane, 4e-15 * reach, polygon);
     // The plane passes through a vertex of the mesh: that matters where the triangle does.
     polygon.aligned = false;
     for (k, edge) in seen.edges.iter().enumerate() {

@@ -3,20 +3,21 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use crate::contact::lanes::{InLanes, Lanes, in_lanes};
 use crate::contact::pair::collider::Collider;
 use crate::contact::pair::query::{Parts, Roles};
 use crate::contact::settings::FaceFilter;
-use crate::contact::surface::candidates::Candidates;
 pub use crate::contact::surface::candidates::Elements;
-use crate::contact::surface::clip::{Clipper, ON_FACE, snapped};
+use crate::contact::surface::candidates::{Candidates, are_beyond};
+use crate::contact::surface::clip::{Clipper, ON_FACE};
 use crate::contact::surface::element_cache::Remembered;
 use crate::contact::surface::equilibrium::{Equilibrium, PARALLEL_FIELDS, SAME_BOUND, scaled};
 use crate::contact::surface::polygon::{Bound, FIRST_OF_F, Polygon};
-use crate::contact::surface::rigid_triangle::{SeenTriangle, triangle_in_field};
-use crate::contact::surface::tetrahedron_pair::{SeenTetrahedron, Sizes, two_tetrahedra};
+use crate::contact::surface::rigid_triangle::{SeenTriangle, section_of_field, triangle_in_field};
+use crate::contact::surface::tetrahedron_pair::{SeenTetrahedron, Sizes, apart, two_tetrahedra};
+use crate::field::LinearFunction;
 use crate::field::hierarchy::{PlaneQuery, Side};
-use crate::field::{LinearFunction, PressureField};
-use crate::scalar::{Scalar, with_registers};
+use crate::scalar::Scalar;
 use crate::spatial::RigidTransform;
 
 /// Reusable memory of searches.
@@ -93,7 +94,7 @@ pub(crate) fn for_each_polygon<T: Scalar>(
     memory: &mut SearchMemory,
     mut visit: impl FnMut(&Polygon, &Equilibrium),
 ) {
-    search(&Query::new(roles), filter, memory, None, &mut visit);
+    search(Search { query: &Query::new(roles), filter, memory, known: None, visit: &mut visit });
 }
 
 /// [`for_each_polygon`] again where it has been called before: `elements` are those that it
@@ -105,170 +106,176 @@ pub(crate) fn for_each_known_polygon<T: Scalar>(
     elements: &[Elements],
     mut visit: impl FnMut(&Polygon, &Equilibrium),
 ) {
-    search(&Query::new(roles), filter, memory, Some(elements), &mut visit);
+    search(Search { query: &Query::new(roles), filter, memory, known: Some(elements), visit: &mut visit });
 }
 
 /// [`for_each_polygon`] and [`for_each_known_polygon`] for all scalars and all that is done with
 /// polygons: compiled once for registers of four, whose instructions leave their operands, and once without. What is in it
 /// is inlined, since what both share is compiled without.
-fn search(
-    query: &Query,
+struct Search<'a> {
+    query: &'a Query<'a>,
     filter: FaceFilter,
-    memory: &mut SearchMemory,
-    known: Option<&[Elements]>,
-    visit: &mut dyn FnMut(&Polygon, &Equilibrium),
-) {
-    with_registers(
-        #[inline(always)]
-        || find(query, filter, memory, known, visit),
-    );
+    memory: &'a mut SearchMemory,
+    known: Option<&'a [Elements]>,
+    visit: &'a mut dyn FnMut(&Polygon, &Equilibrium),
 }
 
-/// [`search`] for some registers.
-#[inline(always)]
-fn find(
-    query: &Query,
-    filter: FaceFilter,
-    memory: &mut SearchMemory,
-    known: Option<&[Elements]>,
-    visit: &mut dyn FnMut(&Polygon, &Equilibrium),
-) {
-    let SearchMemory { candidates, tetrahedra, triangles, found } = memory;
-    found.clear();
-    let x_fo = query.x_fo;
-    let (e_o, e_f) = (query.o.modulus, query.f.modulus);
-    let mut polygon = Polygon::empty(0, 0);
-    let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
-        if polygon.len >= 3 && equilibrium.passes(filter) {
-            found.push([polygon.o, polygon.f]);
-            visit(polygon, equilibrium);
-        }
-    };
-    match query.parts {
-        Parts::TwoRigid => {}
-        // Where a body lies in its own likeness pressures are the same everywhere, and all tetrahedra meet in the middle.
-        Parts::TwoFields { o, f } if std::ptr::eq(o, f) && is_identity(&x_fo, o.hierarchy().radius()) => {}
-        Parts::TwoFields { o, f } => {
-            let sides = [(o.hierarchy(), e_o), (f.hierarchy(), e_f)];
-            let candidates = match known {
-                Some(known) => known,
-                None => candidates.of_meshes(sides, [e_o, e_f], &x_fo),
-            };
-            let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
-            tetrahedra.clear();
-            let mut clipper = Clipper::new();
-            for &[i, j] in candidates {
-                let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
-                if let Some(equilibrium) = two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon) {
-                    emit(&polygon, &equilibrium);
+fn search(task: Search) {
+    in_lanes(task);
+}
+
+impl InLanes for Search<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, one: L) {
+        let Self { query, filter, memory, known, visit } = self;
+        let SearchMemory { candidates, tetrahedra, triangles, found } = memory;
+        found.clear();
+        let x_fo = query.x_fo;
+        let (e_o, e_f) = (query.o.modulus, query.f.modulus);
+        let mut polygon = Polygon::empty(0, 0);
+        let mut emit = |polygon: &Polygon, equilibrium: &Equilibrium| {
+            if polygon.len >= 3 && equilibrium.passes(filter) {
+                found.push([polygon.o, polygon.f]);
+                visit(polygon, equilibrium);
+            }
+        };
+        match query.parts {
+            Parts::TwoRigid => {}
+            // Where a body lies in its own likeness pressures are the same everywhere, and all tetrahedra meet in the middle.
+            Parts::TwoFields { o, f } if std::ptr::eq(o, f) && is_identity(&x_fo, o.hierarchy().radius()) => {
+            }
+            Parts::TwoFields { o, f } => {
+                let sides = [(o.hierarchy(), e_o), (f.hierarchy(), e_f)];
+                let candidates = match known {
+                    Some(known) => known,
+                    None => candidates
+                        .of_meshes(sides, [e_o, e_f], &x_fo, |pose, least| apart((o, f), pose, least)),
+                };
+                let sizes = Sizes::new(o, e_o, f, e_f, &x_fo);
+                tetrahedra.clear();
+                let mut clipper = Clipper::new(one);
+                for &[i, j] in candidates {
+                    let seen = tetrahedra.get(i, || SeenTetrahedron::new(o, e_o, i, &x_fo));
+                    if let Some(equilibrium) =
+                        two_tetrahedra(seen, o, f, j, &sizes, &mut clipper, &mut polygon)
+                    {
+                        emit(&polygon, &equilibrium);
+                    }
                 }
             }
-        }
-        Parts::SurfaceInField { o, f } => {
-            // Rigid triangles are there at all pressures.
-            let sides = [(o.hierarchy(), f64::INFINITY), (f.hierarchy(), e_f)];
-            let candidates = match known {
-                Some(known) => known,
-                None => candidates.of_meshes(sides, [0.0; 2], &x_fo),
-            };
-            let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
-            triangles.clear();
-            for &[i, j] in candidates {
-                let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
-                triangle_in_field(seen, f, j, reach, &mut polygon);
-                if polygon.len > 0 {
-                    let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
-                    let normal = seen.plane.gradient;
-                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
+            Parts::SurfaceInField { o, f } => {
+                // Rigid triangles are there at all pressures.
+                let sides = [(o.hierarchy(), f64::INFINITY), (f.hierarchy(), e_f)];
+                let candidates = match known {
+                    Some(known) => known,
+                    None => candidates.of_meshes(sides, [0.0; 2], &x_fo, |pose, least| {
+                        move |&[i, j]| {
+                            let corners = o.mesh().corners(i as usize).map(|x| pose * x);
+                            are_beyond(&corners, &f.tetrahedra()[j as usize].barycentric, least)
+                        }
+                    }),
+                };
+                let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
+                triangles.clear();
+                for &[i, j] in candidates {
+                    let seen = triangles.get(i, || SeenTriangle::new(o.mesh(), i, &x_fo));
+                    triangle_in_field(one, seen, f, j, reach, &mut polygon);
+                    if polygon.len > 0 {
+                        let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                        let normal = seen.plane.gradient;
+                        emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
+                    }
                 }
             }
-        }
-        Parts::SurfaceInHalfSpace { o } => {
-            let thickness = query.f.thickness;
-            let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
-            // What there is of the half-space begins at the top of its skirt.
-            let reaching = LinearFunction { offset: query.f.skirt, ..depth };
-            let candidates = match known {
-                Some(known) => known,
-                None => {
-                    // The elements' side of the query is O; the plane is seen from there.
-                    let plane = seen_from(&x_fo, &reaching);
-                    // Any positive number here asks for the triangles that reach below the plane.
-                    let plane =
-                        PlaneQuery { normal: -plane.gradient, offset: plane.offset, depth_per_pressure: 1.0 };
-                    let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
-                    candidates.at_plane(side, &plane, query.f.skirt, x_fo, |i| [i, 0])
-                }
-            };
-            for &[i, _] in candidates {
-                let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
-                let normal = seen.plane.gradient;
-                if normal != Vector3::zeros() {
-                    polygon.triangle(&seen.corners);
-                    (polygon.o, polygon.f) = (i, 0);
-                    let inside = scaled(&reaching, 1.0 / thickness);
-                    let tolerance = ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
-                    polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
-                    let pressure = scaled(&depth, e_f / thickness);
-                    emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
-                }
-            }
-        }
-        Parts::HalfSpaceInField { rigid, f } => {
-            let normal = x_fo.rotation.column(2).into_owned();
-            let offset = normal.dot(&x_fo.translation);
-            let stiffness = if rigid { 0.0 } else { e_o / query.o.thickness };
-            let candidates = match known {
-                Some(known) => known,
-                None => {
-                    let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
-                    let plane = PlaneQuery { normal, offset, depth_per_pressure };
-                    let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
-                    candidates.at_plane(side, &plane, depth_per_pressure, x_fo.inverse(), |j| [0, j])
-                }
-            };
-            // Where the half-space's skirt ends before F's does.
-            let (of_o, of_f) = (query.o.skirt_pressure, query.f.skirt_pressure);
-            let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
-                .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
-            let reach = offset.abs() + f.hierarchy().radius();
-            for &[_, j] in candidates {
-                let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
-                let plane = if rigid {
-                    // Height above the plane, growing into O's complement: from O into F, so
-                    // its negative points out of F.
-                    LinearFunction { gradient: -normal, offset }
-                } else {
-                    let own = LinearFunction { gradient: -normal * stiffness, offset: offset * stiffness };
-                    LinearFunction {
-                        gradient: own.gradient - pressure.gradient,
-                        offset: own.offset - pressure.offset,
+            Parts::SurfaceInHalfSpace { o } => {
+                let thickness = query.f.thickness;
+                let depth = LinearFunction { gradient: -Vector3::z(), offset: 0.0 };
+                // What there is of the half-space begins at the top of its skirt.
+                let reaching = LinearFunction { offset: query.f.skirt, ..depth };
+                let candidates = match known {
+                    Some(known) => known,
+                    None => {
+                        // The elements' side of the query is O; the plane is seen from there.
+                        let plane = seen_from(&x_fo, &reaching);
+                        // Any positive number here asks for the triangles that reach below the plane.
+                        let plane = PlaneQuery {
+                            normal: -plane.gradient,
+                            offset: plane.offset,
+                            depth_per_pressure: 1.0,
+                        };
+                        let side = Side { hierarchy: o.hierarchy(), modulus: f64::INFINITY };
+                        candidates.at_plane(side, &plane, query.f.skirt, x_fo, |i| [i, 0])
                     }
                 };
-                let gradient_o = (!rigid).then(|| -normal * stiffness);
-                section_of_field(f, j, &plane, &mut polygon);
-                if let Some(top) = &top
-                    && polygon.len > 0
-                {
-                    polygon.clip(top, 0, ON_FACE * reach, &normal, Bound::None);
+                for &[i, _] in candidates {
+                    let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                    let normal = seen.plane.gradient;
+                    if normal != Vector3::zeros() {
+                        polygon.triangle(&seen.corners);
+                        (polygon.o, polygon.f) = (i, 0);
+                        let inside = scaled(&reaching, 1.0 / thickness);
+                        let tolerance =
+                            ON_FACE * (o.hierarchy().radius() + x_fo.translation.norm()) / thickness;
+                        polygon.clip(&inside, FIRST_OF_F, tolerance, &-normal, Bound::None);
+                        let pressure = scaled(&depth, e_f / thickness);
+                        emit(&polygon, &Equilibrium { normal, gradient_o: None, pressure });
+                    }
                 }
-                let length = plane.gradient.norm();
-                if length > PARALLEL_FIELDS * (stiffness + pressure.gradient.norm()) || rigid {
-                    let equilibrium = Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
-                    emit(&polygon, &equilibrium);
+            }
+            Parts::HalfSpaceInField { rigid, f } => {
+                let normal = x_fo.rotation.column(2).into_owned();
+                let offset = normal.dot(&x_fo.translation);
+                let stiffness = if rigid { 0.0 } else { e_o / query.o.thickness };
+                let candidates = match known {
+                    Some(known) => known,
+                    None => {
+                        let depth_per_pressure = if rigid { 0.0 } else { 1.0 / stiffness };
+                        let plane = PlaneQuery { normal, offset, depth_per_pressure };
+                        let side = Side { hierarchy: f.hierarchy(), modulus: e_f };
+                        candidates.at_plane(side, &plane, depth_per_pressure, x_fo.inverse(), |j| [0, j])
+                    }
+                };
+                // Where the half-space's skirt ends before F's does.
+                let (of_o, of_f) = (query.o.skirt_pressure, query.f.skirt_pressure);
+                let top = (!rigid && of_o < of_f * (1.0 - SAME_BOUND))
+                    .then(|| LinearFunction { gradient: -normal, offset: offset + query.o.skirt });
+                let reach = offset.abs() + f.hierarchy().radius();
+                for &[_, j] in candidates {
+                    let pressure = scaled(&f.tetrahedra()[j as usize].extent, e_f);
+                    let plane = if rigid {
+                        // Height above the plane, growing into O's complement: from O into F, so
+                        // its negative points out of F.
+                        LinearFunction { gradient: -normal, offset }
+                    } else {
+                        let own =
+                            LinearFunction { gradient: -normal * stiffness, offset: offset * stiffness };
+                        LinearFunction {
+                            gradient: own.gradient - pressure.gradient,
+                            offset: own.offset - pressure.offset,
+                        }
+                    };
+                    let gradient_o = (!rigid).then(|| -normal * stiffness);
+                    let length = plane.gradient.norm();
+                    let tolerance = 4e-15 * (length * f.hierarchy().radius() + plane.offset.abs());
+                    section_of_field(f, j, &plane, tolerance, &mut polygon);
+                    if polygon.len == 0 {
+                        continue;
+                    }
+                    (polygon.o, polygon.f) = (0, j);
+                    if let Some(top) = &top {
+                        polygon.clip(top, 0, ON_FACE * reach, &normal, Bound::None);
+                    }
+                    if rigid || length > PARALLEL_FIELDS * (stiffness + pressure.gradient.norm()) {
+                        let equilibrium =
+                            Equilibrium { normal: plane.gradient / length, gradient_o, pressure };
+                        emit(&polygon, &equilibrium);
+                    }
                 }
             }
         }
     }
-}
-
-/// The section of F's tetrahedron `j` by the plane where `plane` vanishes.
-fn section_of_field(f: &PressureField, j: u32, plane: &LinearFunction, polygon: &mut Polygon) {
-    let v = f.mesh().tetrahedra[j as usize].map(|k| f.mesh().vertices[k as usize]);
-    let scale = plane.gradient.norm() * f.hierarchy().radius() + plane.offset.abs();
-    let value = snapped(v.map(|x| plane.at(&x)), 4e-15 * scale);
-    polygon.section(&v, &value, FIRST_OF_F);
-    (polygon.o, polygon.f) = (0, j);
 }
 
 #[cfg(test)]
@@ -276,8 +283,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    use crate::contact::lanes::Narrow;
     use crate::contact::{Collider, ContactGeometry, ContactPair, Material};
-    use crate::field::RigidSurface;
+    use crate::field::{PressureField, RigidSurface};
     use crate::geometry::Shape;
     use crate::spatial::{Quaternion, SpatialVelocity};
     use proptest::prelude::*;
@@ -335,8 +343,8 @@ mod tests {
                 for i in 0..o.tetrahedra().len() as u32 {
                     let seen = SeenTetrahedron::new(o, e_o, i, &x_fo);
                     for j in 0..f.tetrahedra().len() as u32 {
-                        if two_tetrahedra(&seen, o, f, j, &sizes, &mut Clipper::new(), &mut polygon).is_some()
-                        {
+                        let mut clipper = Clipper::new(Narrow::ANY);
+                        if two_tetrahedra(&seen, o, f, j, &sizes, &mut clipper, &mut polygon).is_some() {
                             all.insert((i, j));
                         }
                     }
@@ -346,7 +354,8 @@ mod tests {
                 let reach = o.hierarchy().radius() + x_fo.translation.norm() + f.hierarchy().radius();
                 for i in 0..o.mesh().triangles.len() as u32 {
                     for j in 0..f.tetrahedra().len() as u32 {
-                        triangle_in_field(&SeenTriangle::new(o.mesh(), i, &x_fo), f, j, reach, &mut polygon);
+                        let seen = SeenTriangle::new(o.mesh(), i, &x_fo);
+                        triangle_in_field(Narrow::ANY, &seen, f, j, reach, &mut polygon);
                         if polygon.len >= 3 {
                             all.insert((i, j));
                         }

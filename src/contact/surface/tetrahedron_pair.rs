@@ -3,6 +3,8 @@
 
 use nalgebra::Vector3;
 
+use crate::contact::lanes::Lanes;
+use crate::contact::surface::candidates::{Elements, are_beyond};
 use crate::contact::surface::clip::{Clipped, Clipper, Corners, on_face, snapped};
 use crate::contact::surface::equilibrium::{Equilibrium, PARALLEL_FIELDS, SAME_BOUND, scaled};
 use crate::contact::surface::polygon::{Bound, FIRST_OF_F, Polygon, Section};
@@ -22,19 +24,16 @@ pub(super) struct SeenTetrahedron {
 }
 
 impl SeenTetrahedron {
-    #[inline]
+    #[inline(always)]
     pub fn new(o: &PressureField, e_o: f64, i: u32, x_fo: &RigidTransform<f64>) -> Self {
         let gradient = x_fo.rotation * (o.tetrahedra()[i as usize].extent.gradient * e_o);
-        let corners = Corners { position: [[0.0; 4]; 3] };
-        let mut seen = Self { number: i, corners, pressure: [0.0; 4], gradient };
+        let (mut corners, mut pressure) = ([Vector3::zeros(); 4], [0.0; 4]);
         for (corner, k) in o.mesh().tetrahedra[i as usize].into_iter().enumerate() {
-            let x = *x_fo * o.mesh().vertices[k as usize];
-            for axis in 0..3 {
-                seen.corners.position[axis][corner] = x[axis];
-            }
-            seen.pressure[corner] = e_o * o.extent()[k as usize];
+            corners[corner] = *x_fo * o.mesh().vertices[k as usize];
+            pressure[corner] = e_o * o.extent()[k as usize];
         }
-        seen
+        let corners = Corners::new(&corners);
+        Self { number: i, corners, pressure, gradient }
     }
 }
 
@@ -60,13 +59,13 @@ impl Sizes {
 
 /// The polygon where O's tetrahedron and F's tetrahedron `j` have equal pressure.
 #[inline(always)]
-pub(super) fn two_tetrahedra(
+pub(super) fn two_tetrahedra<L: Lanes>(
     seen: &SeenTetrahedron,
     o: &PressureField,
     f: &PressureField,
     j: u32,
     sizes: &Sizes,
-    clipper: &mut Clipper,
+    clipper: &mut Clipper<L>,
     polygon: &mut Polygon,
 ) -> Option<Equilibrium> {
     let t_f = &f.tetrahedra()[j as usize];
@@ -92,11 +91,7 @@ pub(super) fn two_tetrahedra(
     let t_o = &o.tetrahedra()[seen.number as usize];
     let left_out = same_bound(t_o, sizes.e_o, t_f, sizes.e_f);
     let reach = sizes.reach_of_o + sizes.reach_of_f;
-    let mut tolerance = [0.0; 4];
-    for face in 0..4 {
-        tolerance[face] = on_face(&t_f.barycentric[face], reach);
-    }
-    let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, &tolerance, left_out, polygon);
+    let clipped = clipper.section(&seen.corners, &value, &t_f.barycentric, reach, left_out, polygon);
     if clipped == Clipped::Special {
         polygon.section(&seen.corners.points(), &value, 0);
         clip_by_tetrahedron(polygon, t_f, t_o, left_out, reach, &-difference);
@@ -105,6 +100,20 @@ pub(super) fn two_tetrahedra(
         return None;
     }
     Some(Equilibrium { normal: difference / size.sqrt(), gradient_o: Some(seen.gradient), pressure })
+}
+
+/// What tells of O at a pose in F whether a face of one of two tetrahedra parts them by more than `least` in metres.
+pub(super) fn apart<'a>(
+    (o, f): (&'a PressureField, &'a PressureField),
+    x_fo: RigidTransform<f64>,
+    least: f64,
+) -> impl Fn(&Elements) -> bool + use<'a> {
+    let x_of = x_fo.inverse();
+    move |&[i, j]| {
+        let (of_o, of_f) = (o.mesh().corners(i as usize), f.mesh().corners(j as usize));
+        are_beyond(&of_o.map(|x| x_fo * x), &f.tetrahedra()[j as usize].barycentric, least)
+            || are_beyond(&of_f.map(|x| x_of * x), &o.tetrahedra()[i as usize].barycentric, least)
+    }
 }
 
 /// The face of F that bounds the common pressure on the same side as, and no tighter than, a

@@ -2,7 +2,7 @@ use super::*;
 use crate::contact::ContactModel;
 use crate::contact::impulse::bristles::slip_shift;
 use crate::contact::impulse::friction_direction::tests::patch;
-use crate::contact::impulse::simd::Narrow;
+use crate::contact::lanes::Narrow;
 use approx::assert_relative_eq;
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! SIMD over four contacts: uses registers of four numbers if the processor has them, and gives the same
+//! SIMD over four contacts, or four faces of a tetrahedron: uses registers of four numbers if the processor has them, and gives the same
 //! bits if it does not. No product is rounded together with a sum.
 
 use std::ops::{Add, Mul, Sub};
@@ -6,10 +6,10 @@ use std::ops::{Add, Mul, Sub};
 pub(in crate::contact) use crate::scalar::with_registers;
 use crate::scalar::{InRegisters, Registers, in_registers};
 
-/// How many contacts are evaluated at once.
+/// How many are evaluated at once.
 pub(in crate::contact) const LANES: usize = 4;
 
-/// One number for each of four contacts.
+/// One number for each of four contacts or faces.
 pub(in crate::contact) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
@@ -27,6 +27,8 @@ pub(in crate::contact) trait Lanes:
     fn sqrt(self) -> Self;
     /// The mask of the lanes in which a number is less than or equal to the other's.
     fn less_equal(self, other: Self) -> Self::Mask;
+    /// A bit for each lane in which a number is greater than the other's.
+    fn greater(self, other: Self) -> u32;
     /// Selects these numbers where the mask is set, those of `other` elsewhere.
     fn select(self, mask: Self::Mask, other: Self) -> Self;
     /// Selects zero where the mask is set, these numbers elsewhere.
@@ -103,6 +105,10 @@ impl Lanes for Narrow {
         std::array::from_fn(|i| self.0[i] <= other.0[i])
     }
     #[inline(always)]
+    fn greater(self, other: Self) -> u32 {
+        (0..LANES).map(|i| u32::from(self.0[i] > other.0[i]) << i).sum()
+    }
+    #[inline(always)]
     fn select(self, mask: Self::Mask, other: Self) -> Self {
         Self(std::array::from_fn(|i| if mask[i] { self.0[i] } else { other.0[i] }))
     }
@@ -112,7 +118,7 @@ impl Lanes for Narrow {
 mod x86 {
     use std::ops::{Add, Mul, Sub};
 
-    use pulp::{Simd, f64x4, m64x4};
+    use pulp::{Simd, cast, f64x4, m64x4};
 
     use super::{LANES, Lanes, Registers};
 
@@ -149,6 +155,10 @@ mod x86 {
         #[inline(always)]
         fn less_equal(self, other: Self) -> Self::Mask {
             self.0.cmp_le_f64x4(self.1, other.1)
+        }
+        #[inline(always)]
+        fn greater(self, other: Self) -> u32 {
+            self.0.avx._mm256_movemask_pd(cast(self.0.cmp_lt_f64x4(other.1, self.1))).cast_unsigned()
         }
         #[inline(always)]
         fn select(self, mask: Self::Mask, other: Self) -> Self {
