@@ -170,13 +170,23 @@ impl Problem {
     /// The impulses Jᵀγ(v), written into `impulse`; and the impulse of each patch with its
     /// negative derivative, written into `by_patch`.
     pub fn evaluate(&self, v: &[f64], impulse: &mut [f64], by_patch: &mut Vec<(Vector6<f64>, Matrix6<f64>)>) {
-        impulse.fill(0.0);
-        by_patch.clear();
-        self.joints.add_impulse(v, impulse);
-        for patch in &self.patches {
-            let (w, hessian) = patch.contacts.impulse(&self.contacts, &self.relative(patch, v, true));
-            patch.add_impulse(&self.columns, &w, impulse);
-            by_patch.push((w, hessian));
+        self.together(|| {
+            impulse.fill(0.0);
+            by_patch.clear();
+            self.joints.add_impulse(v, impulse);
+            for patch in &self.patches {
+                let (w, hessian) = patch.contacts.impulse(&self.contacts, &self.relative(patch, v, true));
+                patch.add_impulse(&self.columns, &w, impulse);
+                by_patch.push((w, hessian));
+            }
+        });
+    }
+
+    /// What `work` makes, which evaluates contacts at given velocities.
+    fn together<R>(&self, mut work: impl FnMut() -> R) -> R {
+        match self.patches.iter().find_map(|patch| patch.contacts.law.own) {
+            None => work(),
+            Some(own) => own.law.together(|_| work()),
         }
     }
 
@@ -195,15 +205,17 @@ impl Problem {
 
     /// dvᵀ Jᵀγ(v + α dv), and its negative derivative with respect to α.
     pub fn along(&self, v: &[f64], dv: &[f64], alpha: f64) -> (f64, f64) {
-        let mut sum = self.joints.along(v, dv, alpha);
-        for patch in &self.patches {
-            let change = self.relative(patch, dv, false);
-            let at = self.relative(patch, v, true) + change * alpha;
-            let (power, curvature) = patch.contacts.along(&self.contacts, &at, &change);
-            sum.0 += power;
-            sum.1 += curvature;
-        }
-        sum
+        self.together(|| {
+            let mut sum = self.joints.along(v, dv, alpha);
+            for patch in &self.patches {
+                let change = self.relative(patch, dv, false);
+                let at = self.relative(patch, v, true) + change * alpha;
+                let (power, curvature) = patch.contacts.along(&self.contacts, &at, &change);
+                sum.0 += power;
+                sum.1 += curvature;
+            }
+            sum
+        })
     }
 
     /// The smallest of 1 and the values of `limit` for all contacts that bear load at `v`. `limit` is
