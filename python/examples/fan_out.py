@@ -106,7 +106,7 @@ def speed(members, turns):
 
 def client(count=1000):
     scene = isobar.Scene.load(SCENE)
-    one = partial(_fan_out._member, scene, loss, UNTIL, WANTED, None)
+    one = partial(_fan_out._member, scene, loss, UNTIL, WANTED, None, None)
     members = drawn(count)
     sent = lambda jobs: len(pickle.dumps((_fan_out._attempt, one, jobs, 1)))
     outcome = (True, one(members[0]))

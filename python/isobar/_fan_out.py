@@ -24,7 +24,7 @@ import numpy as np
 
 from ._errors import Error, InputError
 from ._isobar import __version__
-from ._motions import Controls, Loss
+from ._motions import Controls, Loss, OfTime
 from ._scene import Scene
 from ._states import Array, listed, number, write
 
@@ -269,11 +269,13 @@ def ensemble(
     controls: Controls | None = None,
     executor: Any = None,
     folder: str | PathLike[str] | None = None,
+    forces: OfTime | None = None,
 ) -> Ensemble:
     """The motions of `scene.with_values(member)` for each of `members`, until a time in s, with a loss of the final state and
     its derivatives by `parameters` at the member's values (see `Trajectory.gradient`).
 
-    Directions of the initial state (`{"ball.vx": 0.1}`) displace it. For `executor` and `folder` see `run_jobs`.
+    Directions of the initial state (`{"ball.vx": 0.1}`) displace it. For `controls` and `forces` see `Scene.rollout`, for
+    `executor` and `folder` `run_jobs`.
     """
     if not isinstance(scene, Scene):
         raise InputError(f"scene: found {type(scene).__name__}; it must be a Scene")
@@ -283,15 +285,21 @@ def ensemble(
     members = [{name: number(x, f"members[{i}][{name!r}]") for name, x in member.items()} for i, member in enumerate(members)]
     if not members:
         raise InputError("members: found none; there must be at least one")
-    one = partial(_member, scene, loss, number(until, "until"), names, controls)
+    one = partial(_member, scene, loss, number(until, "until"), names, controls, forces)
     finals, losses, gradients = zip(*run_jobs(one, members, executor, folder))
     return Ensemble(np.array(finals), np.array(losses), np.array(gradients).reshape(len(members), len(names)), names)
 
 
 def _member(
-    scene: Scene, loss: Loss, until: float, names: list[str], controls: Controls | None, values: Mapping[str, float]
+    scene: Scene,
+    loss: Loss,
+    until: float,
+    names: list[str],
+    controls: Controls | None,
+    forces: OfTime | None,
+    values: Mapping[str, float],
 ) -> tuple[Array, float, list[float]]:
     changed = scene.with_values(values)
-    (motion,) = changed.rollout_batch([changed.initial_state], until, controls)
+    (motion,) = changed.rollout_batch([changed.initial_state], until, controls, forces=forces)
     gradient = motion.gradient(loss, names)
     return motion.values[-1], gradient.value, list(gradient.by_parameters.values())

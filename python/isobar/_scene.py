@@ -382,10 +382,11 @@ def value_and_gradient(
     parameters: Iterable[str],
     controls: Controls | None = None,
     state: State | None = None,
+    forces: OfTime | None = None,
 ) -> tuple[float, dict[str, float]]:
     """A loss of the state at the end of a motion, and its derivatives by the names of parameters: `Scene.rollout` and
     `Trajectory.gradient` in one."""
-    gradient = scene.rollout(until, controls, state).gradient(loss, parameters)
+    gradient = scene.rollout(until, controls, state, forces).gradient(loss, parameters)
     return gradient.value, gradient.by_parameters
 
 

@@ -64,6 +64,20 @@ def threads_of(job: int) -> str:
     return os.environ["RAYON_NUM_THREADS"]
 
 
+def pushed(time, state):
+    return np.r_[0.2, np.zeros(12)]
+
+
+def test_forces_act_on_all_members(thrown):
+    members = [{"ball.vx": 0.1 * k} for k in range(3)]
+    found = isobar.ensemble(thrown, members, loss, 0.01, ["ball.mass"], forces=pushed)
+    for k, member in enumerate(members):
+        asked = thrown.with_values(member), loss, 0.01, ["ball.mass"]
+        value, by = isobar.value_and_gradient(*asked, forces=pushed)
+        assert (found.losses[k], found.gradients[k, 0]) == (value, by["ball.mass"])
+        assert value != isobar.value_and_gradient(*asked)[0]
+
+
 def test_an_ensemble_is_its_members(thrown):
     members = [{"ball.vx": 0.1 * k, FRICTION: 0.3 + 0.1 * k} for k in range(5)]
     found = isobar.ensemble(thrown, members, loss, 0.02, [FRICTION, "ball.mass"])
@@ -144,7 +158,7 @@ def test_short_jobs_are_sent_together(tmp_path):
 
 def test_messages_are_small(gripper):
     """The figures of the guide's plan for many machines."""
-    one = partial(_member, gripper, loss, 0.01, [FRICTION, "ball.mass"], None)
+    one = partial(_member, gripper, loss, 0.01, [FRICTION, "ball.mass"], None, None)
     members = [{"ball.vx": 0.1 * k, "ball.mass": 0.2} for k in range(11)]
     sent = [len(pickle.dumps((_attempt, one, members[:count], 1))) for count in (1, 11)]
     assert sent[0] < 5000 and sent[1] - sent[0] < 10 * 60
