@@ -127,8 +127,9 @@ def _work(
         return None
 
     try:
-        # One at a time until it is known how long they take.
-        while missing and lost is None and (chunk or len(futures) < _SHARES * workers):
+        # One at a time until it is known how long they take: of many workers one for each.
+        alone = min(_SHARES * workers, max(workers, 64))
+        while missing and lost is None and (chunk or len(futures) < alone):
             lost = send(chunk or 1)
         slowest, count = 0.0, 0
         while count < len(futures):
