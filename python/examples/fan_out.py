@@ -111,8 +111,9 @@ def client(count=1000):
     sent = lambda jobs: len(pickle.dumps((_fan_out._attempt, one, jobs, 1)))
     outcome = (True, one(members[0]))
     back = lambda jobs: len(pickle.dumps((1.0, [(True, _fan_out._member(*one.args, job)) for job in jobs])))
-    print(f"a message of one member: {sent(members[:1])} bytes; each further one {(sent(members[:11]) - sent(members[:1])) / 10:.0f}")
-    print(f"its results:             {back(members[:1])} bytes; each further one {(back(members[:11]) - back(members[:1])) / 10:.0f}")
+    for what, size in (("a message of one member", sent), ("its results", back)):
+        one_more = (size(members[:11]) - size(members[:1])) / 10
+        print(f"{what:24} {size(members[:1]):6} bytes, {one_more:.0f} for each further member")
 
     def told(what, seconds):
         print(f"{what:24} {1e6 * seconds / count:6.1f} µs a member")

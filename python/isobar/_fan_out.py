@@ -158,9 +158,7 @@ def _size(left: int, workers: int, seconds: float) -> int:
     return max(1, int(most / _SHORTER), min(int(most), left // (_SHARES * workers)))
 
 
-def _attempt(
-    function: Callable[[Any], Any], jobs: list[Any], asked_by: int
-) -> tuple[float, list[tuple[bool, Any]]]:
+def _attempt(function: Callable[[Any], Any], jobs: list[Any], asked_by: int) -> tuple[float, list[tuple[bool, Any]]]:
     """What comes of jobs, on a worker: how long the slowest took, s, and of each whether it is done, and its result or what it
     raised."""
     is_elsewhere = os.getpid() != asked_by

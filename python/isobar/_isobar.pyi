@@ -6,7 +6,8 @@ from typing import Any, final
 
 from ._states import Array
 
-__all__ = ["best", "fit", "gradients", "handlers", "optimize", "rollouts", "starts", "Function", "Law", "Motion", "Scene", "__version__"]
+__all__ = ["best", "fit", "gradients", "handlers", "optimize", "rollouts", "starts"]
+__all__ += ["Function", "Law", "Motion", "Scene", "__version__"]
 
 __version__: str
 

@@ -58,8 +58,8 @@ class Trajectory:
         self._until, self._function, self._forces = until, function, forces
         self.times, self.values = motion.times(), motion.values()
         self.warnings: list[str] = motion.warnings
-        for array in (self.times, self.values):
-            array.flags.writeable = False
+        for numbers in (self.times, self.values):
+            numbers.flags.writeable = False
 
     @property
     def columns(self) -> list[str]:
@@ -226,6 +226,21 @@ def _restored(
 ) -> Trajectory:
     motion = scene._core.motion(values, until, controls, warnings, failure, scene._of_numbers(forces))
     return Trajectory(scene, motion, until, function, forces)
+
+
+def value_and_gradient(
+    scene: Scene,
+    loss: Loss,
+    until: float,
+    parameters: Iterable[str],
+    controls: Controls | None = None,
+    state: State | None = None,
+    forces: OfTime | None = None,
+) -> tuple[float, dict[str, float]]:
+    """A loss of the state at the end of a motion, and its derivatives by the names of parameters: `Scene.rollout` and
+    `Trajectory.gradient` in one."""
+    gradient = scene.rollout(until, controls, state, forces).gradient(loss, parameters)
+    return gradient.value, gradient.by_parameters
 
 
 def _derivatives(loss: Loss, trajectory: Trajectory) -> tuple[float, Array]:

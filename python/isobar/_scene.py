@@ -15,7 +15,7 @@ from typing import Any
 from . import _isobar
 from ._errors import InputError, SimulationError, SimulationWarning
 from ._laws import Law, OfPoints
-from ._motions import Controls, Loss, OfTime, Trajectory
+from ._motions import Controls, OfTime, Trajectory
 from ._states import Array, Layout, State, evaluated, linear, listed, number
 
 # Values of parameters by their names, which can be hashed.
@@ -210,8 +210,8 @@ class Scene:
         Each is a function of n points of contact surfaces, whose numbers are arrays of shape (n,) by name. Both have
         `at["pressure"]`, Pa, without damping. The damping factor has `at["normal_velocity"]`, m/s, positive where bodies part,
         and `at["dissipation"]` of the pair, s/m. The coefficient of friction has `at["slip_speed"]`, m/s, never 0:
-        √(v² + v_s²), with the slip velocity v and the stiction velocity v_s; and `at["static_friction"]` and
-        `at["dynamic_friction"]` of the pair. Both also have the numbers that `parameters` names, up to four, with values that all
+        √(v² + v_s²), with the slip velocity v and the stiction velocity v_s; `at["static_friction"]` and `at["dynamic_friction"]`
+        of the pair. Both also have the numbers that `parameters` names, up to four, with values that all
         materials have at first; of a pair it is the mean. They are parameters of the scene, `materials.foam.viscosity`, like others.
 
         It returns an array of shape (n,), in which what is below 0 counts as 0, or `(values, derivatives)`, the latter by name
@@ -373,21 +373,6 @@ def _restored(text: str, path: Path, changes: tuple[Changes | Law, ...], digest:
     if scene.digest != digest:
         raise InputError(f"scene: found other files beside {path} than where it was pickled; they must be the same")
     return scene
-
-
-def value_and_gradient(
-    scene: Scene,
-    loss: Loss,
-    until: float,
-    parameters: Iterable[str],
-    controls: Controls | None = None,
-    state: State | None = None,
-    forces: OfTime | None = None,
-) -> tuple[float, dict[str, float]]:
-    """A loss of the state at the end of a motion, and its derivatives by the names of parameters: `Scene.rollout` and
-    `Trajectory.gradient` in one."""
-    gradient = scene.rollout(until, controls, state, forces).gradient(loss, parameters)
-    return gradient.value, gradient.by_parameters
 
 
 def check_gradient(

@@ -106,7 +106,8 @@ def _arguments(of: Any, state: Any, controls: dict[str, Any], parameters: Mappin
     arrays["parameters"] = jnp.stack(jnp.broadcast_arrays(*values), -1) if values else jnp.zeros(0)
     arrays |= {name: _array(name, time).astype(float) for name, time in times.items()}
     if _is_traced(arrays) and any(own in _EVALUATED for law in of.scene.laws for own in law.functions):
-        raise InputError("law: found one that JAX evaluates, in a function that it compiles or differentiates; it must be one of numpy there")
+        found = "found one that JAX evaluates, in a function that it compiles or differentiates"
+        raise InputError(f"law: {found}; it must be one of numpy there")
     batch = _functions.checked(of, arrays, lambda array: array.dtype == jnp.float64)
     together = lambda a, shape: None if a is None else jnp.broadcast_to(a, (*batch, *shape))  # noqa: E731
     return [together(array, shape) for array, shape in zip(arrays.values(), of.given)]
