@@ -16,10 +16,12 @@ from typing import Any
 
 from ._errors import Error, InputError, SimulationError, SimulationWarning
 from ._fan_out import Ensemble, ensemble, run_jobs
+from ._files import fit, optimize
 from ._isobar import __version__
+from ._motions import Gradient, Trajectory, value_and_gradient
 from ._robots import Robot, from_mujoco
-from ._scene import GradientCheck, Patch, Scene, StepJacobian, check_gradient, fit, optimize, value_and_gradient
-from ._states import Gradient, Part, State, Trajectory
+from ._scene import GradientCheck, Patch, Scene, StepJacobian, check_gradient
+from ._states import Part, State
 
 __all__ = [
     "Ensemble",

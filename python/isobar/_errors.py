@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._states import Trajectory
+    from ._motions import Trajectory
 
 
 class Error(Exception):

@@ -15,22 +15,7 @@ import numpy as np
 from . import _isobar
 from ._errors import InputError, SimulationError
 from ._scene import Scene
-from ._states import Array, Layout, State, listed, number
-
-
-class Named(State):
-    """Numbers of states as an array of any library, by name: `final["ball"].position`, `final["ball.pz_m"]`."""
-
-    __slots__ = ()
-
-    def __init__(self, layout: Layout, vector: Any) -> None:
-        super().__init__(layout, vector)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._layout.of(name, self.vector)
-
-    def __repr__(self) -> str:
-        return f"Named({self.vector!r})"
+from ._states import Array, Named, listed, number
 
 
 def named(scene: Scene, array: Any) -> Named:

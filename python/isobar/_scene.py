@@ -14,7 +14,9 @@ from typing import Any
 
 from . import _isobar
 from ._errors import InputError, SimulationError, SimulationWarning
-from ._states import Array, Controls, Layout, Loss, OfTime, State, Trajectory, evaluated, linear, listed, number
+from ._laws import Law, OfPoints
+from ._motions import Controls, OfTime, Trajectory
+from ._states import Array, Layout, State, evaluated, linear, listed, number
 
 # Values of parameters by their names, which can be hashed.
 Changes = tuple[tuple[str, float], ...]
@@ -95,7 +97,7 @@ class Scene:
     Calls of isobar release the interpreter's lock, and can be made from several threads.
     """
 
-    def __init__(self, core: _isobar.Scene, text: str, changes: tuple[Changes, ...] = ()) -> None:
+    def __init__(self, core: _isobar.Scene, text: str, changes: tuple[Changes | Law, ...] = ()) -> None:
         self._core, self._text, self._changes = core, text, changes
         self._layout = Layout(core.columns())
 
@@ -196,6 +198,39 @@ class Scene:
         core = self._core.with_values(list(zip(listed(known), known.values())))
         return Scene(core, self._text, (*self._changes, tuple(known.items())))
 
+    def with_law(
+        self,
+        damping_factor: OfPoints | None = None,
+        friction_coefficient: OfPoints | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> Scene:
+        """The scene with a contact law of your own: a factor of the pressure in place of Hunt and Crossley's, (1 − d v)₊, a
+        coefficient of friction in place of Coulomb's, or both. Steps of the kind `tamsi` and explicit ones take it.
+
+        Each is a function of n points of contact surfaces, whose numbers are arrays of shape (n,) by name. Both have
+        `at["pressure"]`, Pa, without damping. The damping factor has `at["normal_velocity"]`, m/s, positive where bodies part,
+        and `at["dissipation"]` of the pair, s/m. The coefficient of friction has `at["slip_speed"]`, m/s, never 0:
+        √(v² + v_s²), with the slip velocity v and the stiction velocity v_s; `at["static_friction"]` and `at["dynamic_friction"]`
+        of the pair. Both also have the numbers that `parameters` names, up to four, with values that all
+        materials have at first; of a pair it is the mean. They are parameters of the scene, `materials.foam.viscosity`, like others.
+
+        It returns an array of shape (n,), in which what is below 0 counts as 0, or `(values, derivatives)`, the latter by name
+        (`{"slip_speed": …}`, 0 where there is none) or of shape (n, k) for k numbers in the order above. Else
+        `isobar.jax.loss` and `isobar.torch.loss` make derivatives, or they are differences. The value at a point must not depend
+        on others. There are no second derivatives.
+        """
+        law = Law.checked(damping_factor, friction_coefficient, parameters or {})
+        return self._with(law)
+
+    def _with(self, law: Law) -> Scene:
+        core = self._core.with_law(law.core, [value for _, value in law.parameters])
+        return Scene(core, self._text, (*self._changes, law))
+
+    @property
+    def laws(self) -> list[Law]:
+        """The contact laws that `with_law` gave it, of which the last one counts."""
+        return [law for law in self._changes if isinstance(law, Law)]
+
     def _vector(self, state: State | None, argument: str = "state") -> Array:
         if state is None:
             return self._core.initial()
@@ -212,20 +247,29 @@ class Scene:
         """The contact of all bodies that touch, at a state or that of the file, as `isobar contact` has it."""
         return [Patch(**patch) for patch in self._core.contact(self._vector(state))]
 
-    def step(self, state: State, control: Array | None = None, time: float = 0.0) -> State:
+    def step(
+        self, state: State, control: Array | None = None, time: float = 0.0, forces: OfTime | None = None
+    ) -> State:
         """The state after one step from a time in s (loads and commands of the file depend on it).
 
         `control` has a value for each of `control_names`, in place of the commands of the file. Controllers do not act in
-        single steps. Raises `SimulationError` when the step fails.
+        single steps. For `forces` see `rollout`. Raises `SimulationError` when the step fails.
         """
-        return State(self._layout, self._core.step(self._vector(state), control, number(time, "time")))
+        given = self._vector(state), control, number(time, "time"), self._of_numbers(forces)
+        return State(self._layout, self._core.step(*given))
 
     def step_jacobian(
-        self, state: State, control: Array | None = None, time: float = 0.0, parameters: Iterable[str] = ()
+        self,
+        state: State,
+        control: Array | None = None,
+        time: float = 0.0,
+        parameters: Iterable[str] = (),
+        forces: OfTime | None = None,
     ) -> StepJacobian:
         """A step as by `step`, and its derivatives in the directions of `tangent_names`."""
         names = listed(parameters)
-        after, *matrices = self._core.step_jacobian(self._vector(state), control, number(time, "time"), names)
+        given = self._vector(state), control, number(time, "time"), names, self._of_numbers(forces)
+        after, *matrices = self._core.step_jacobian(*given)
         return StepJacobian(State(self._layout, after), *matrices)
 
     def rollout(
@@ -321,28 +365,14 @@ def _alone(scene: Scene, until: float, controls: Controls | None, forces: OfTime
 
 
 @lru_cache(maxsize=8)
-def _restored(text: str, path: Path, changes: tuple[Changes, ...], digest: str) -> Scene:
+def _restored(text: str, path: Path, changes: tuple[Changes | Law, ...], digest: str) -> Scene:
     """The scene of a pickle. Scenes do not change: who gets many pickles of one has it once."""
     scene = Scene(_isobar.Scene.parse(text, path), text)
-    for values in changes:
-        scene = scene.with_values(dict(values))
+    for change in changes:
+        scene = scene._with(change) if isinstance(change, Law) else scene.with_values(dict(change))
     if scene.digest != digest:
         raise InputError(f"scene: found other files beside {path} than where it was pickled; they must be the same")
     return scene
-
-
-def value_and_gradient(
-    scene: Scene,
-    loss: Loss,
-    until: float,
-    parameters: Iterable[str],
-    controls: Controls | None = None,
-    state: State | None = None,
-) -> tuple[float, dict[str, float]]:
-    """A loss of the state at the end of a motion, and its derivatives by the names of parameters: `Scene.rollout` and
-    `Trajectory.gradient` in one."""
-    gradient = scene.rollout(until, controls, state).gradient(loss, parameters)
-    return gradient.value, gradient.by_parameters
 
 
 def check_gradient(
@@ -361,48 +391,3 @@ def check_gradient(
     report, table, passed = scene._core.check_gradient(steps, listed(only), *limits)
     found = json.loads(report)
     return GradientCheck(passed, found["rows"], found["ways"], table)
-
-
-def fit(path: str | PathLike[str]) -> dict[str, Any]:
-    """Fits the parameters of a fit file, as `isobar fit` does: a dictionary with `converged`, `termination`, `estimates`
-    (`name`, `value`, `standard_error`, …) and more. Ctrl-C ends it between iterations."""
-    result, told = _isobar.fit(path)
-    _warn(told)
-    found: dict[str, Any] = json.loads(result)
-    return found
-
-
-def optimize(
-    path: str | PathLike[str], executor: Any = None, folder: str | PathLike[str] | None = None
-) -> dict[str, Any]:
-    """Optimizes the problem of a problem file, as `isobar optimize` does: a dictionary with `cost`, `converged`,
-    `termination`, `values`, `commands` (knots by actuator), `history` and more. Ctrl-C ends it between iterations.
-
-    Of several `starts` the best result is returned. For `executor` and `folder`, by which each is a job, see `run_jobs`.
-    """
-    if executor is None and folder is None:
-        return _optimized(path)
-    from ._fan_out import run_jobs
-
-    count, digest = _isobar.starts(path)
-    jobs = [(digest, number) for number in range(count)]
-    outcomes = run_jobs(partial(_from_start, Path(path)), jobs, executor, folder, return_errors=True)
-    if failed := [outcome for outcome in outcomes if isinstance(outcome, Exception)]:
-        # A start that cannot be simulated from leaves the others.
-        others = [error for error in failed if not isinstance(error, SimulationError)]
-        if others or len(failed) == count:
-            raise (others or failed)[0]
-    found: list[dict[str, Any]] = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
-    return found[_isobar.best([json.dumps(optimum | {"history": []}) for optimum in found])]
-
-
-def _optimized(path: str | PathLike[str], number: int | None = None) -> dict[str, Any]:
-    result, told = _isobar.optimize(path, number)
-    _warn(told)
-    found: dict[str, Any] = json.loads(result)
-    return found
-
-
-def _from_start(path: Path, job: tuple[str, int]) -> dict[str, Any]:
-    """What is found from a start of a problem with a digest, by which results in folders are told apart."""
-    return _optimized(path, job[1])

@@ -12,8 +12,9 @@ as one of JAX's, which has isobar's message.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from typing import Any
+from weakref import WeakSet
 
 import jax
 import jax.numpy as jnp
@@ -21,11 +22,15 @@ import numpy as np
 
 from . import _functions, _isobar
 from ._errors import InputError
-from ._functions import Named, named
+from ._functions import named
 from ._scene import Scene
-from ._states import Array, State
+from ._states import Array, Named, State
 
 __all__ = ["loss", "named", "rollout", "step"]
+
+
+# Functions that JAX evaluates.
+_EVALUATED: WeakSet[Any] = WeakSet()
 
 
 def step(
@@ -60,19 +65,27 @@ def rollout(
 
 def loss(function: Callable[..., Any]) -> Callable[..., tuple[Array, Array]]:
     """A loss for `Trajectory.gradient` and the like, with derivatives by JAX: `function` takes the final state by name
-    (see `named`) and returns a number. Also residuals for `Trajectory.hessian_product`, of a function that returns an array, and
-    `controls` for `Scene.rollout`, of one of time and state."""
+    (see `named`) and returns a number. Also residuals for `Trajectory.hessian_product`, of a function that returns an array,
+    `controls` and `forces` for `Scene.rollout`, of one of time and state, and the functions of `Scene.with_law`, of one of the
+    numbers of a single point."""
 
     @partial(jax.jit, static_argnums=0)
     def differentiated(layout: Any, vector: Any, *before: Any) -> Any:
         of = lambda numbers: (function(*before, Named(layout, numbers)),) * 2  # noqa: E731
-        return jax.jacrev(of, has_aux=True)(vector)
+        slopes = jax.jacrev(of, has_aux=True)
+        return (jax.vmap(slopes) if vector.ndim > 1 else slopes)(vector)
 
+    @wraps(function)
     def of_state(*given: Any) -> tuple[Array, Array]:
         *before, state = given
-        by, value = differentiated(state._layout, _array("state", state.vector), *before)
-        return np.asarray(value), np.asarray(by)
+        numbers = state.vector
+        if (count := len(numbers)) and numbers.ndim > 1:
+            # Of points there is another number each time, of which few are to be compiled for.
+            numbers = np.pad(numbers, [(0, 2 ** (count - 1).bit_length() - count), (0, 0)], mode="edge")
+        by, value = (np.asarray(part) for part in differentiated(state._layout, _array("state", numbers), *before))
+        return (value[:count], by[:count]) if numbers.ndim > 1 else (value, by)
 
+    _EVALUATED.add(of_state)
     return of_state
 
 
@@ -92,6 +105,9 @@ def _arguments(of: Any, state: Any, controls: dict[str, Any], parameters: Mappin
     arrays = {name: None if array is None else _array(name, array) for name, array in arrays.items()}
     arrays["parameters"] = jnp.stack(jnp.broadcast_arrays(*values), -1) if values else jnp.zeros(0)
     arrays |= {name: _array(name, time).astype(float) for name, time in times.items()}
+    if _is_traced(arrays) and any(own in _EVALUATED for law in of.scene.laws for own in law.functions):
+        found = "found one that JAX evaluates, in a function that it compiles or differentiates"
+        raise InputError(f"law: {found}; it must be one of numpy there")
     batch = _functions.checked(of, arrays, lambda array: array.dtype == jnp.float64)
     together = lambda a, shape: None if a is None else jnp.broadcast_to(a, (*batch, *shape))  # noqa: E731
     return [together(array, shape) for array, shape in zip(arrays.values(), of.given)]

@@ -10,6 +10,7 @@ have both modes of differentiation, motions the reverse one (isobar's adjoint). 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ import torch
 
 from . import _functions
 from ._errors import InputError
-from ._functions import Named, named
+from ._functions import named
 from ._scene import Scene
-from ._states import Array, State
+from ._states import Array, Named, State
 
 __all__ = ["loss", "named", "rollout", "step"]
 
@@ -59,13 +60,18 @@ def rollout(
 
 def loss(function: Callable[..., Any]) -> Callable[..., tuple[Array, Array]]:
     """A loss for `Trajectory.gradient` and the like, with derivatives by torch: `function` takes the final state by name
-    (see `named`) and returns a number. Also residuals for `Trajectory.hessian_product`, of a function that returns a tensor, and
-    `controls` for `Scene.rollout`, of one of time and state."""
+    (see `named`) and returns a number. Also residuals for `Trajectory.hessian_product`, of a function that returns a tensor,
+    `controls` and `forces` for `Scene.rollout`, of one of time and state, and the functions of `Scene.with_law`."""
 
+    @wraps(function)
     def of_state(*given: Any) -> tuple[Array, Array]:
         *before, state = given
         vector = torch.tensor(state.vector, requires_grad=True)
         value = torch.as_tensor(function(*before, Named(state._layout, vector)))
+        if vector.ndim > 1:
+            # At each of several points.
+            (by,) = torch.autograd.grad(value.sum(), vector) if value.requires_grad else (torch.zeros_like(vector),)
+            return value.detach().numpy(), by.numpy()
         by = torch.zeros(value.numel(), vector.numel(), dtype=torch.float64)
         for row, x in zip(by, value.reshape(-1) if value.requires_grad else []):
             row += torch.autograd.grad(x, vector, retain_graph=True)[0]

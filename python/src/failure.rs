@@ -7,6 +7,8 @@ use isobar::rollout::SimulationError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::laws;
+
 /// Why something could not be done.
 #[derive(Clone, Debug)]
 pub enum Failure {
@@ -71,7 +73,9 @@ impl From<SimulationError> for Failure {
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
-        Python::attach(|py| raised(py, failure).unwrap_or_else(|error| error))
+        // Where a law has raised something it is why.
+        laws::raised()
+            .unwrap_or_else(|| Python::attach(|py| raised(py, failure).unwrap_or_else(|error| error)))
     }
 }
 

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::arrays::any_vector;
 use crate::failure::Failure;
 use crate::interruptible::{interruptible, is_at_home};
+use crate::laws;
 use crate::parameters::Wanted;
 use crate::scene::Scene;
 
@@ -182,7 +183,8 @@ fn called(of: i64, arguments: &[&[f64]], results: &mut [&mut [f64]], work: Work)
     let all = || FUNCTIONS.read().unwrap_or_else(PoisonError::into_inner);
     let function = usize::try_from(of).ok().and_then(|of| all().get(of).cloned());
     let function = function.ok_or("isobar: the program was compiled in another process")?;
-    for_each(&function, arguments, results, work).map_err(|failure| failure.message().to_owned())
+    let done = for_each(&function, arguments, results, work).map_err(|failure| failure.message().to_owned());
+    laws::raised().map_or(done, |error| Err(error.to_string()))
 }
 
 /// Works on each member of a batch, on all threads.

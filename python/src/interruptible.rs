@@ -7,6 +7,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 
 use crate::failure::Failure;
+use crate::laws;
 
 /// So often signals are looked for.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -25,7 +26,8 @@ pub fn is_at_home() -> Result<(), Failure> {
     Err(Failure::input(message))
 }
 
-/// What `work` makes on one of the threads of isobar, without the interpreter's lock. When a signal handler of Python raises
+/// What `work` makes on one of the threads of isobar, without the interpreter's lock; what a contact law of Python's raises
+/// meanwhile is raised. When a signal handler of Python raises
 /// (as that of Ctrl-C does), `stop` is called, which may tell `work` to end early, and the exception is raised when it has
 /// ended.
 pub fn interruptible<R: Send>(
@@ -36,7 +38,8 @@ pub fn interruptible<R: Send>(
     is_at_home()?;
     if rayon::current_thread_index().is_some() {
         // A function of Python's that these threads call has called isobar. Who waits for it looks for signals.
-        return Ok(py.detach(work));
+        let result = py.detach(work);
+        return laws::raised().map_or(Ok(result), Err);
     }
     let (raised, result) = py.detach(|| {
         rayon::in_place_scope(|scope| {
@@ -59,7 +62,7 @@ pub fn interruptible<R: Send>(
             }
         })
     });
-    match (raised, result) {
+    match (raised.or_else(laws::raised), result) {
         (Some(raised), _) => Err(raised),
         (None, Some(result)) => Ok(result),
         (None, None) => Err(Failure::Simulation("the work did not end".to_owned()).into()),

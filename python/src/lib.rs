@@ -5,6 +5,7 @@
 //! Python exception, and no panic is reachable.
 
 mod arrays;
+mod before;
 mod control;
 mod derivatives;
 mod failure;
@@ -12,6 +13,7 @@ mod files;
 mod forces;
 mod functions;
 mod interruptible;
+mod laws;
 mod motion;
 mod parameters;
 mod patches;
@@ -25,6 +27,8 @@ mod _isobar {
     use crate::files::{best, fit, optimize, starts};
     #[pymodule_export]
     use crate::functions::{Function, handlers};
+    #[pymodule_export]
+    use crate::laws::Law;
     #[pymodule_export]
     use crate::motion::{Motion, gradients, rollouts};
     #[pymodule_export]

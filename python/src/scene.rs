@@ -4,19 +4,22 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use isobar::check::{CheckSettings, check_scene};
+use isobar::contact::OWN_PARAMETERS;
 use isobar::io::{self, state_columns, state_from_numbers, state_numbers};
-use isobar::multibody::{DifferentiatedModel, ForcesIn, NoForces, Parameter, State, seeded};
+use isobar::multibody::{NoForces, Parameter, State, seeded};
 use isobar::rollout::{Controls, SimulationSettings, Trajectory};
-use isobar::step::{DerivativeWorkspace, StepError, StepJacobian, StepProblem, StepWorkspace, Tape};
+use isobar::step::{DerivativeWorkspace, StepError, StepJacobian, StepWorkspace, Tape};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
 use crate::arrays::{finite, matrix, new_matrix, of_state, vector};
+use crate::before::Before;
 use crate::failure::Failure;
 use crate::forces::OwnForces;
 use crate::interruptible::interruptible;
+use crate::laws::{self, Law};
 use crate::motion::{Motion, Task};
 use crate::parameters::{Wanted, named, of_name};
 use crate::patches::patches;
@@ -47,16 +50,6 @@ type Linearized<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray2<f64>>,
 );
-
-/// What a step begins with.
-pub struct Before<'s> {
-    pub scene: &'s Scene,
-    pub state: State,
-    pub control: Vec<f64>,
-    pub time: f64,
-    pub settings: SimulationSettings,
-    pub applied: &'s dyn ForcesIn<f64>,
-}
 
 #[pymethods]
 impl Scene {
@@ -154,6 +147,18 @@ impl Scene {
         Ok(self.valued(values)?)
     }
 
+    /// The scene with a contact law, and values of its parameters, which all materials have.
+    fn with_law(&self, law: &Bound<'_, Law>, values: Vec<f64>) -> PyResult<Self> {
+        let mut changed = io::Scene::clone(&self.scene);
+        let mut own = [0.0; OWN_PARAMETERS];
+        own.iter_mut().zip(finite("parameters", values)?).for_each(|(own, value)| *own = value);
+        let mut builder = changed.model.into_builder();
+        builder.contact.law = Some(law.get().0);
+        builder.materials.iter_mut().for_each(|named| named.material = named.material.with_own(own));
+        changed.model = builder.build().map_err(Failure::input)?;
+        Ok(Self::new(changed))
+    }
+
     /// The contact of bodies at a state, one dictionary for each two that touch.
     fn contact<'py>(&self, py: Python<'py>, state: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let state = self.state("state", state)?;
@@ -162,21 +167,22 @@ impl Scene {
     }
 
     /// The numbers of the state after a step.
-    #[pyo3(signature = (state, control, time))]
+    #[pyo3(signature = (state, control, time, forces=None))]
     fn step<'py>(
         &self,
         py: Python<'py>,
         state: &Bound<'py, PyAny>,
         control: Option<&Bound<'py, PyAny>>,
         time: f64,
+        forces: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let before = self.before(state, control, time)?;
-        let numbers = py.detach(|| before.step())?;
+        let numbers = before.under(forces, |before| py.detach(|| before.step()))??;
         Ok(PyArray1::from_slice(py, &numbers))
     }
 
     /// The state after a step, and its derivatives in the tangent spaces of both states.
-    #[pyo3(signature = (state, control, time, parameters))]
+    #[pyo3(signature = (state, control, time, parameters, forces=None))]
     fn step_jacobian<'py>(
         &self,
         py: Python<'py>,
@@ -184,10 +190,13 @@ impl Scene {
         control: Option<&Bound<'py, PyAny>>,
         time: f64,
         parameters: Vec<String>,
+        forces: Option<Py<PyAny>>,
     ) -> PyResult<Linearized<'py>> {
         let before = self.before(state, control, time)?;
         let wanted = Wanted::new(&self.scene.model, &parameters)?;
-        let (after, jacobian) = py.detach(|| before.linearized(&wanted, None))?;
+        let linearized = |before: &Before<'_>| py.detach(|| before.linearized(&wanted, None));
+        let (after, jacobian) = before.under(forces, linearized)??;
+        laws::raised().map_or(Ok(()), Err)?;
         let [by_state, by_control, by_parameters] = rows(&jacobian, &wanted);
         let (n, m) = (after.tangent_dimension(), jacobian.by_control.ncols());
         Ok((
@@ -416,52 +425,6 @@ impl Scene {
         let names: Vec<String> = error.bodies().iter().filter_map(name).collect();
         let of = if names.is_empty() { String::new() } else { format!(" for {}", names.join(" and ")) };
         Failure::Simulation(format!("the step failed{of}: {error}"))
-    }
-}
-
-impl Before<'_> {
-    pub fn problem(&self) -> StepProblem<'_> {
-        let Self { scene, state, control, time, settings, applied } = self;
-        StepProblem {
-            model: &scene.scene.model,
-            state,
-            time: *time,
-            time_step: settings.time_step,
-            applied: *applied,
-            control,
-            substeps: None,
-        }
-    }
-
-    /// The numbers of the state after the step.
-    pub fn step(&self) -> Result<Vec<f64>, Failure> {
-        let Self { scene, settings, .. } = self;
-        let after =
-            scene.with_workspace(|memory| settings.integrator.step(&self.problem(), &mut memory.step));
-        Ok(state_numbers(&scene.scene.model, &scene.finite(after)?))
-    }
-
-    /// The state after the step, which may be known, and its derivatives.
-    pub fn linearized(
-        &self,
-        wanted: &Wanted,
-        after: Option<&State>,
-    ) -> Result<(State, StepJacobian), Failure> {
-        let (Self { scene, control, settings, .. }, forces) = (self, self.applied);
-        let dependence = forces.differentiable().force_dependence();
-        let model =
-            DifferentiatedModel::new(&scene.scene.model, &wanted.parameters, dependence, control.len())
-                .map_err(Failure::input)?;
-        scene.with_workspace(|Workspace { step, tape, derivatives }| {
-            let (problem, integrator) = (self.problem(), settings.integrator);
-            let after = match after {
-                None => integrator.step_taped(&problem, &model, step, tape),
-                Some(after) => integrator.tape(&problem, after, &model, step, tape).map(|()| after.clone()),
-            };
-            let after = scene.finite(after)?;
-            let jacobian = tape.jacobian(&model, forces, derivatives);
-            Ok((after, jacobian.map_err(|error| scene.failed(&error))?))
-        })
     }
 }
 

@@ -77,6 +77,7 @@ def with_vector(scene, vector):
         (lambda s: s.rollout(0.01, forces=np.zeros(13)), ["forces", "ndarray", "function"]),
         (lambda s: s.rollout(0.01, forces=lambda time, state: np.zeros(3)), ["forces", "(3,)", "(13,)"]),
         (lambda s: s.rollout(0.01, forces=lambda time, state: np.full(13, np.nan)), ["forces", "NaN", "finite"]),
+        (lambda s: s.step(s.initial_state, forces=lambda time, state: np.zeros(3)), ["forces", "(3,)", "(13,)"]),
         (lambda s: isobar.check_gradient(s, tolerance=2.0), ["tolerance", "2", "between 0 and 1"]),
         (lambda s: isobar.Scene.load("no_such_scene.toml"), ["no_such_scene.toml", "cannot be read"]),
         (lambda s: isobar.Scene.load("-"), ["path", "Scene.parse"]),

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 
 import isobar
 from conftest import ROOT
+from isobar._fan_out import _attempt, _member, _size
 
 FRICTION = "materials.foam.friction"
 
@@ -60,6 +62,20 @@ def unsendable(folder: Path, job: int) -> None:
 
 def threads_of(job: int) -> str:
     return os.environ["RAYON_NUM_THREADS"]
+
+
+def pushed(time, state):
+    return np.r_[0.2, np.zeros(12)]
+
+
+def test_forces_act_on_all_members(thrown):
+    members = [{"ball.vx": 0.1 * k} for k in range(3)]
+    found = isobar.ensemble(thrown, members, loss, 0.01, ["ball.mass"], forces=pushed)
+    for k, member in enumerate(members):
+        asked = thrown.with_values(member), loss, 0.01, ["ball.mass"]
+        value, by = isobar.value_and_gradient(*asked, forces=pushed)
+        assert (found.losses[k], found.gradients[k, 0]) == (value, by["ball.mass"])
+        assert value != isobar.value_and_gradient(*asked)[0]
 
 
 def test_an_ensemble_is_its_members(thrown):
@@ -111,9 +127,50 @@ def test_what_is_there_is_not_done_again(tmp_path):
     assert sorted(file.name[0] for file in done.iterdir()) == ["1", "2", "3", "5"]
 
 
+class Counting(ThreadPoolExecutor):
+    """Counts messages."""
+
+    messages = 0
+
+    def submit(self, *given):
+        self.messages += 1
+        return super().submit(*given)
+
+
+def test_short_jobs_are_sent_together(tmp_path):
+    with Counting(2) as executor:
+        for chunk, most in ((None, 60), (10, 100), (1, 1000)):
+            executor.messages = 0
+            assert isobar.run_jobs(str, range(1000), executor, chunk=chunk) == list(map(str, range(1000)))
+            assert executor.messages <= most and (chunk is None or executor.messages == most)
+        executor.messages = 0
+        # What is there is not sent, and each result has a file of its own.
+        isobar.run_jobs(str, range(0, 40, 2), executor, tmp_path)
+        assert isobar.run_jobs(str, range(40), executor, tmp_path, chunk=5) == list(map(str, range(40)))
+        assert executor.messages <= 20 + 4 and len(list(tmp_path.iterdir())) == 40
+    # Of those that take long, and at the end, few go together.
+    assert [_size(left, 2, 10.0) for left in (1000, 1)] == [1, 1]
+    sizes = [_size(left, 2, 0.02) for left in (1000, 200, 80, 1)]
+    assert sizes == [50, 25, 10, 2]
+    # Nor do a thousand workers ask for more than 50 messages a second.
+    assert _size(10**6, 1000, 0.1) == 200
+
+
+def test_messages_are_small(gripper):
+    """The figures of the guide's plan for many machines."""
+    one = partial(_member, gripper, loss, 0.01, [FRICTION, "ball.mass"], None, None)
+    members = [{"ball.vx": 0.1 * k, "ball.mass": 0.2} for k in range(11)]
+    sent = [len(pickle.dumps((_attempt, one, members[:count], 1))) for count in (1, 11)]
+    assert sent[0] < 5000 and sent[1] - sent[0] < 10 * 60
+    result = True, (gripper.initial_state.vector, 1.0, [1.0, 2.0])
+    back = [len(pickle.dumps((1.0, [result] * count))) for count in (1, 2)]
+    assert back[0] < 600
+
+
 def test_errors_are_not_tried_again(tmp_path):
-    with pytest.raises(isobar.InputError, match="three"):
+    with pytest.raises(isobar.InputError, match="three") as raised:
         isobar.run_jobs(partial(counted, tmp_path), [1, 3, 4], executor=processes)
+    assert raised.value.__notes__ == ["job 1: 3"]
     assert sorted(file.name[0] for file in tmp_path.iterdir()) == ["1", "3", "4"]
 
 
@@ -133,6 +190,10 @@ def test_a_class_of_executors_makes_one():
 def test_lost_workers(tmp_path):
     assert isobar.run_jobs(partial(fatal, tmp_path), range(8), executor=processes) == [10 * k for k in range(8)]
     assert (tmp_path / "killed").exists()
+    # What was sent together with it is done too.
+    (tmp_path / "killed").unlink()
+    found = isobar.run_jobs(partial(fatal, tmp_path), range(8), executor=processes, chunk=8)
+    assert found == [10 * k for k in range(8)] and (tmp_path / "killed").exists()
     with pytest.raises(isobar.Error, match="lost 3 times.* 0 of 1 jobs"):
         isobar.run_jobs(always_fatal, [1], executor=processes)
 
@@ -146,6 +207,8 @@ def test_workers_have_one_thread_each(monkeypatch):
 def test_bad_engines_and_jobs(thrown, tmp_path):
     with pytest.raises(isobar.InputError, match="executor: found int"):
         isobar.run_jobs(threads_of, [1], executor=3)
+    with pytest.raises(isobar.InputError, match="chunk: found 0"):
+        isobar.run_jobs(threads_of, [1], chunk=0)
     with pytest.raises(isobar.InputError, match="cannot be pickled"):
         isobar.run_jobs(lambda job: job, [1], folder=tmp_path)
     with pytest.raises(isobar.InputError, match="cannot be sent to workers"):

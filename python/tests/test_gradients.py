@@ -159,8 +159,6 @@ def test_the_gradient_through_controllers():
     motion = scene.rollout(until=0.05)
     gradient = motion.gradient({motion.columns[2]: 1.0})
     assert gradient.by_controllers.size > 0 and np.isfinite(gradient.by_controllers).all()
-    with pytest.raises(isobar.InputError, match="under controllers"):
-        motion.hessian_product(np.ones((1, len(motion.columns))), {})
 
 
 def test_the_steps_of_a_motion_are_linearized(thrown, gripper):
@@ -273,8 +271,17 @@ def test_a_function_controls_as_a_controller_of_the_file_does(thrown):
     assert found.by_controls == pytest.approx(expected.by_controls, rel=1e-7, abs=1e-10)
     batch = thrown.rollout_batch([thrown.initial_state] * 3, 0.1, hold)
     assert all(np.array_equal(motion.values, ours.values) for motion in batch)
-    with pytest.raises(isobar.InputError, match="under controllers"):
-        ours.hessian_product(np.ones((1, w.size)), {})
+    rows, along = np.stack([w, w**2]), {"ball.mass": 0.3, "hinge.damping": 2.0}
+    push = np.sin(np.arange(100.0))[:, None]
+    (by_names, by_controls), (ours_by, ours_controls) = (of.hessian_product(rows, along, push) for of in (theirs, ours))
+    assert list(ours_by.values()) == pytest.approx(list(by_names.values()), rel=1e-7)
+    assert ours_controls == pytest.approx(by_controls, rel=1e-7, abs=1e-10)
+    # It is that by dual numbers, where there are no controllers.
+    free = thrown.rollout(0.1)
+    for of in (rows, np.stack([rows, 2 * rows] + [0 * rows] * 99)):
+        by_duals, (by_rows, by_controls) = free.hessian_product(of, along, push), free._product_by_rows(of, along, push)
+        assert list(by_rows.values()) == pytest.approx(list(by_duals[0].values()), rel=1e-8)
+        assert by_controls == pytest.approx(by_duals[1], rel=1e-8, abs=1e-10)
     other = pickle.loads(pickle.dumps(ours))
     assert np.array_equal(other.gradient(w).by_state, found.by_state)
     assert np.array_equal(other.linearize().by_control, ours.linearize().by_control)
@@ -369,6 +376,13 @@ def test_forces_of_a_function(solver, step):
     for a in steps.by_state[::-1]:
         by = by @ a
     assert by == pytest.approx(gradient.by_state, rel=1e-6, abs=1e-7)
+    # So do single steps, whose errors are not those of the steps before.
+    if "accuracy" not in solver:
+        asked = motion.state(3), None, motion.times[3]
+        one = scene.step_jacobian(*asked, forces=differentiated)
+        assert one.state == scene.step(*asked, forces=forces) and not one.state == scene.step(*asked)
+        assert one.state.vector == pytest.approx(motion.values[4], rel=1e-9, abs=1e-9)
+        assert one.by_state == pytest.approx(steps.by_state[3], rel=1e-6, abs=1e-6)
     product, _ = motion.hessian_product(w[None], dict.fromkeys(["ball.vx", "ball.mass"], 1.0))
     rate = gradient.by_state[scene.tangent_names.index("ball.vx")] + gradient.by_parameters["ball.mass"]
     assert product["ball.mass"] == pytest.approx(rate * gradient.by_parameters["ball.mass"], rel=1e-7)

@@ -105,6 +105,16 @@ pub trait ContactLaw: std::fmt::Debug + Sync {
     fn combine<T: Scalar>(&self, _parameter: usize, a: T, b: T) -> T {
         (a + b) * 0.5
     }
+
+    /// Begins to collect the points that this thread asks the functions at, and says whether the law does that; by default it
+    /// does not. What the functions then return is thrown away. After [`Self::end_collecting`] they are asked at the same points
+    /// again. So a law that costs much per call can answer many points in one.
+    fn begin_collecting(&self) -> bool {
+        false
+    }
+
+    /// The points that are asked for next have all been collected.
+    fn end_collecting(&self) {}
 }
 
 /// A [`ContactLaw`] as models hold it. Two are equal if they are the same object of the same type.
@@ -151,6 +161,8 @@ enum Function {
 trait AnyLaw: std::fmt::Debug + Sync {
     fn kind(&self) -> TypeId;
     fn parameters(&self) -> &'static [&'static str];
+    fn begin_collecting(&self) -> bool;
+    fn end_collecting(&self);
     fn value(&self, function: Function, x: &Arguments<f64>) -> f64;
     fn first(&self, function: Function, x: &Arguments<ByArguments>) -> ByArguments;
     fn third(&self, function: Function, x: &Arguments<HyperHyperDual64>) -> HyperHyperDual64;
@@ -185,6 +197,14 @@ impl<L: ContactLaw + 'static> AnyLaw for L {
         ContactLaw::parameters(self)
     }
 
+    fn begin_collecting(&self) -> bool {
+        ContactLaw::begin_collecting(self)
+    }
+
+    fn end_collecting(&self) {
+        ContactLaw::end_collecting(self);
+    }
+
     fn value(&self, function: Function, x: &Arguments<f64>) -> f64 {
         evaluate(self, function, x)
     }
@@ -215,6 +235,16 @@ impl OwnLaw {
     /// The names of the law's parameters.
     pub fn parameters(&self) -> &'static [&'static str] {
         self.0.parameters()
+    }
+
+    /// What `work` makes, which asks the law at points that do not depend on its answers. A law that collects points has it done
+    /// twice; it is told whether its result is thrown away.
+    pub(crate) fn together<R>(self, mut work: impl FnMut(bool) -> R) -> R {
+        if self.0.begin_collecting() {
+            work(true);
+            self.0.end_collecting();
+        }
+        work(false)
     }
 
     /// The parameters of a pair.

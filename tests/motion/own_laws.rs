@@ -1,7 +1,11 @@
 //! Steps and gradients with a contact law of the user's own.
 
+use std::cell::Cell;
+
 use isobar::check::{CheckSettings, Verdict, check_scene};
-use isobar::contact::{ContactLaw, ContactModel, ContactSettings, MaterialParameter, OwnLaw};
+use isobar::contact::{
+    ContactLaw, ContactModel, ContactSettings, DampingPoint, FrictionPoint, MaterialParameter, OwnLaw,
+};
 use isobar::geometry::Shape;
 use isobar::multibody::{Body, BodyState, MassSource, Model, ModelBuilder, Parameter, State, seeded};
 use isobar::optimize::identification::parameters_at;
@@ -14,7 +18,7 @@ use isobar::step::{Integrator, SolverTolerance, StepError, StepProblem, StepWork
 use nalgebra::Vector3;
 
 use crate::moving_bodies::{compliant, half_space, heap, materials};
-use crate::own_law::rubber;
+use crate::own_law::{Rubber, rubber};
 
 fn with_rubber() -> ContactSettings {
     ContactSettings { stiction_velocity: 0.02, law: Some(rubber()), ..Default::default() }
@@ -145,6 +149,80 @@ fn the_adjoint_agrees_with_forward_sensitivities() {
                 assert!(f != 0.0, "{integrator:?}, {name}");
             }
         }
+    }
+}
+
+thread_local! {
+    /// Whether points are collected, how many have been, and how often it began.
+    static COLLECTED: Cell<(bool, usize, usize)> = const { Cell::new((false, 0, 0)) };
+}
+
+/// [`Rubber`], which collects points; meanwhile it answers something else.
+#[derive(Debug)]
+struct Collecting;
+
+impl Collecting {
+    fn or<T: Scalar>(answer: T) -> T {
+        let (collects, points, times) = COLLECTED.get();
+        COLLECTED.set((collects, points + usize::from(collects), times));
+        if collects { T::from(1e3) } else { answer }
+    }
+}
+
+impl ContactLaw for Collecting {
+    fn parameters(&self) -> &'static [&'static str] {
+        Rubber.parameters()
+    }
+
+    fn damping_factor<T: Scalar>(&self, at: &DampingPoint<T>) -> T {
+        Self::or(Rubber.damping_factor(at))
+    }
+
+    fn friction_coefficient<T: Scalar>(&self, at: &FrictionPoint<T>) -> T {
+        Self::or(Rubber.friction_coefficient(at))
+    }
+
+    fn combine<T: Scalar>(&self, parameter: usize, a: T, b: T) -> T {
+        Rubber.combine(parameter, a, b)
+    }
+
+    fn begin_collecting(&self) -> bool {
+        let (collects, points, times) = COLLECTED.get();
+        COLLECTED.set((true, points, times + 1));
+        !collects
+    }
+
+    fn end_collecting(&self) {
+        let (_, points, times) = COLLECTED.get();
+        COLLECTED.set((false, points, times));
+    }
+}
+
+#[test]
+fn collecting_points_changes_no_bit() {
+    let (model, initial) = heap(with_rubber());
+    let mut builder = model.clone().into_builder();
+    builder.contact.law = Some(OwnLaw::new(&Collecting));
+    let collecting = builder.build().expect("the same but for its law");
+    // Shapes too.
+    let [few, many] = Parameter::beyond_all(&model);
+    let parameters = [Parameter::all(&model), few, many.into_iter().take(20).collect()].concat();
+    for integrator in kinds() {
+        let settings = SimulationSettings { integrator, time_step: 2e-4 };
+        COLLECTED.set((false, 0, 0));
+        let [(end, gradient), (other_end, other)] = [&model, &collecting].map(|model| {
+            let rollout = Rollout::new(model, &initial, settings, 0.002);
+            let gradient = loss_gradient(&rollout, &End, &parameters, Checkpoints::default()).unwrap();
+            (rollout.simulate().unwrap().states.pop(), gradient)
+        });
+        assert_eq!(end, other_end, "{integrator:?}");
+        assert_eq!(gradient.by_parameters, other.by_parameters, "{integrator:?}");
+        assert_eq!(gradient.by_initial, other.by_initial, "{integrator:?}");
+        let (collects, points, times) = COLLECTED.get();
+        assert!(
+            !collects && points > 20 * times && times > 20,
+            "{integrator:?}: {points} points, {times} times"
+        );
     }
 }
 

@@ -240,7 +240,7 @@ pub(crate) fn local_jacobian(
 ) -> LocalJacobian {
     match settings.law {
         None => jacobian_with::<false>(roles, settings, workspace),
-        Some(_) => jacobian_with::<true>(roles, settings, workspace),
+        Some(own) => own.together(|_| jacobian_with::<true>(roles, settings, workspace)),
     }
 }
 

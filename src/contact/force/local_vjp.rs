@@ -235,6 +235,23 @@ pub(crate) fn local_vjp(
     settings: &ContactSettings,
     workspace: &mut Workspace,
     known: Option<&[Elements]>,
+    mut shape: Option<&mut ShapeTerms>,
+) -> LocalCotangent {
+    match settings.law {
+        None => one_pass(roles, by_wrench, settings, workspace, known, shape),
+        Some(own) => own.together(|is_dropped| {
+            let shape = shape.as_deref_mut().filter(|_| !is_dropped);
+            one_pass(roles, by_wrench, settings, workspace, known, shape)
+        }),
+    }
+}
+
+fn one_pass(
+    roles: &Roles<f64>,
+    by_wrench: &SpatialForce,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    known: Option<&[Elements]>,
     shape: Option<&mut ShapeTerms>,
 ) -> LocalCotangent {
     let (width, width_is_of_o) = roles.onset_width();

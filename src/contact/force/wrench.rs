@@ -138,6 +138,18 @@ impl<T: Scalar> Integral<T> {
         settings: &ContactSettings<T>,
         workspace: &mut Workspace,
     ) -> Self {
+        match settings.law {
+            None => Self::once_over(roles, law, settings, workspace),
+            Some(own) => own.together(|_| Self::once_over(roles, law, settings, workspace)),
+        }
+    }
+
+    fn once_over(
+        roles: &Roles<T>,
+        law: &TractionLaw<T>,
+        settings: &ContactSettings<T>,
+        workspace: &mut Workspace,
+    ) -> Self {
         let rule = fan_rule(settings);
         let (width, _) = roles.onset_width();
         let mut sum = Self::new(width.real());

@@ -181,9 +181,14 @@ impl BristleSums {
 impl PairImpulse<'_> {
     /// The impulse's derivatives.
     pub fn jacobian(&self) -> LocalImpulseJacobian {
-        if self.roles.are_rigid() {
-            return self.rigid_jacobian();
+        match self.patch.law.own {
+            _ if self.roles.are_rigid() => self.rigid_jacobian(),
+            None => self.surface_jacobian(),
+            Some(own) => own.law.together(|_| self.surface_jacobian()),
         }
+    }
+
+    fn surface_jacobian(&self) -> LocalImpulseJacobian {
         let mut jacobian = LocalImpulseJacobian::zero();
         let mut bristles = self.patch.deflection_rate.map(BristleSums::new);
         let area = with_registers(

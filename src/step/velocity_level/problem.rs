@@ -18,7 +18,7 @@ use super::inverse_inertia::PairInertia;
 use super::joint_part::JointPart;
 use super::real_step::RealStep;
 use super::settings_of;
-use crate::contact::{ContactModel, PointContacts, SlipChange};
+use crate::contact::{ContactModel, OwnLaw, PointContacts, SlipChange};
 use crate::linear_algebra::BlockFactor;
 use crate::multibody::tree::Workspace as JointWorkspace;
 use crate::multibody::{BodyFrame, shares};
@@ -137,9 +137,11 @@ impl Problem {
         bodies.chain(self.joints.inertia_diagonal())
     }
 
-    /// Whether several threads evaluate the patches, with the same bits.
+    /// Whether several threads evaluate the patches, with the same bits. Laws that collect points do so on one.
     pub fn is_shared(&self) -> bool {
-        self.contact_count() >= CONTACTS_WORTH_THREADS && shares(self.patches.len()).0 > 1
+        self.contact_count() >= CONTACTS_WORTH_THREADS
+            && shares(self.patches.len()).0 > 1
+            && self.own_law().is_none()
     }
 
     /// Number of velocities.
@@ -171,11 +173,26 @@ impl Problem {
         if self.is_shared() {
             self.patches.par_iter().map(of_patch).collect_into_vec(by_patch);
         } else {
-            by_patch.clear();
-            by_patch.extend(self.patches.iter().map(of_patch));
+            self.together(|| {
+                by_patch.clear();
+                by_patch.extend(self.patches.iter().map(of_patch));
+            });
         }
         for (patch, (w, _)) in self.patches.iter().zip(by_patch) {
             patch.add_impulse(&self.columns, w, impulse);
+        }
+    }
+
+    /// The law of the user's own that impulses have, if they do.
+    fn own_law(&self) -> Option<OwnLaw> {
+        self.patches.iter().find_map(|patch| patch.contacts.law.own).map(|own| own.law)
+    }
+
+    /// What `work` makes, which evaluates contacts at given velocities.
+    fn together<R>(&self, mut work: impl FnMut() -> R) -> R {
+        match self.own_law() {
+            None => work(),
+            Some(law) => law.together(|_| work()),
         }
     }
 
@@ -205,7 +222,7 @@ impl Problem {
             let terms: Vec<_> = self.patches.par_iter().map(of_patch).collect();
             return terms.into_iter().fold(joints, add);
         }
-        self.patches.iter().map(of_patch).fold(joints, add)
+        self.together(|| self.patches.iter().map(of_patch).fold(joints, add))
     }
 
     /// The smallest of 1 and the values of `limit` for all contacts that bear load at `v`. `limit` is
