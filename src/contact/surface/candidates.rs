@@ -149,8 +149,8 @@ impl Candidates {
         if let Some(margin) = search {
             let [o, f] = [o, f].map(|(hierarchy, modulus)| Side { hierarchy, modulus });
             for_each_pair(o, f, x_fo, margin, &mut self.stack, |i, j| list.elements.push([i, j]));
-        } else if list.served == 3 {
-            // One that has served as many will serve more. Rounding is far less than a hundredth of the margin.
+        } else if list.served == 20 {
+            // By then it is worth it. Rounding is far less than a hundredth of the margin.
             let are_apart = apart(list.made_at, 1.01 * list.margin);
             list.elements.retain(|elements| !are_apart(elements));
         }
