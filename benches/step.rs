@@ -204,6 +204,8 @@ fn row(name: &str, kind: ContactModel, m: &Measurement, target: f64, drake: Opti
 }
 
 fn main() {
+    // Steps of many contacts are shared by threads, of which this one's time alone would be counted.
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("no threads yet");
     let mut criterion = Criterion::default()
         .without_plots()
         .sample_size(12)

@@ -125,7 +125,7 @@ impl Loss for End {
 /// A motion of two fingers that hold a ball, and its gradient with respect to all control values.
 fn motion(model: &Model, state: &State, steps: usize) -> Result<(), Box<dyn Error>> {
     let settings = SimulationSettings { integrator: Integrator::default(), time_step: DT };
-    let controls = Controls::from_values(CONTROLS, vec![0.01; CONTROLS * steps])?;
+    let controls = Controls::from_values(CONTROLS, vec![0.01; CONTROLS * steps]).ok_or("no whole rows")?;
     let rollout = Rollout::new(model, state, settings, steps as f64 * DT);
     let rollout = rollout.under(&Pushed).with_controls(&controls);
     let simulation = timed(5, || {

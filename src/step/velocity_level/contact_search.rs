@@ -48,10 +48,12 @@ impl ContactSearch {
         if all.len() < threads {
             all.resize_with(threads, Share::default);
         }
-        let shares = &mut all[..threads];
+        let (shares, keep_polygons) = (&mut all[..threads], contacts.keep_polygons);
+        // The first share has the memory of the list, and gives it back.
+        std::mem::swap(contacts, &mut shares[0].contacts);
         for share in &mut *shares {
             share.contacts.clear();
-            share.contacts.keep_polygons = contacts.keep_polygons;
+            share.contacts.keep_polygons = keep_polygons;
         }
         match &mut *shares {
             [share] => share.find(pairs, at, frames, settings),
