@@ -1,5 +1,5 @@
 //! How the cost of what isobar does grows: of a query with the faces of the contact surface, of a step with the bodies, of a motion
-//! and its gradient with steps and parameters, and what a second thread takes off. Prints the table of docs/steps.md, Growth.
+//! and its gradient with steps and parameters, and what a second thread takes off. Prints the table of docs/steps.md, Cost.
 //!
 //! `cargo run --release --example growth`
 

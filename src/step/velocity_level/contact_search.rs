@@ -10,6 +10,9 @@ use crate::contact::{
 };
 use crate::multibody::{BodyFrame, BroadPhase, shares, with_pair};
 
+/// With fewer pairs than this it takes longer to wake threads than to look.
+const PAIRS_WORTH_THREADS: usize = 500;
+
 /// What one thread looks for contacts with, and what it has found: patches with their pairs in
 /// [`Model::pairs`](crate::multibody::Model::pairs).
 #[derive(Debug, Default)]
@@ -44,7 +47,8 @@ impl ContactSearch {
         pairs.extend(broad_phase.candidates(at.model, frames));
         // Rigid bodies push before they meet, so that they do not overlap after the step.
         pairs.extend(&at.model.rigid_pairs);
-        let (threads, size) = shares(pairs.len());
+        let count = pairs.len();
+        let (threads, size) = if count < PAIRS_WORTH_THREADS { (1, count) } else { shares(count) };
         if all.len() < threads {
             all.resize_with(threads, Share::default);
         }
