@@ -25,6 +25,9 @@ const LEAST_MARGIN: f64 = 1e-4;
 /// A list is to serve at least so many queries, else it has the least margin.
 const LEAST_QUERIES: f64 = 3.0;
 
+/// A list that has served so many queries is thinned: one that ends sooner costs less than that.
+const SERVED_TO_THIN: usize = 20;
+
 /// Lists of so many pairs of bodies are kept whether they are asked for or not.
 const MOST_FORGOTTEN: usize = 64;
 
@@ -149,8 +152,8 @@ impl Candidates {
         if let Some(margin) = search {
             let [o, f] = [o, f].map(|(hierarchy, modulus)| Side { hierarchy, modulus });
             for_each_pair(o, f, x_fo, margin, &mut self.stack, |i, j| list.elements.push([i, j]));
-        } else if list.served == 20 {
-            // By then it is worth it. Rounding is far less than a hundredth of the margin.
+        } else if list.served == SERVED_TO_THIN {
+            // Rounding is far less than a hundredth of the margin.
             let are_apart = apart(list.made_at, 1.01 * list.margin);
             list.elements.retain(|elements| !are_apart(elements));
         }
