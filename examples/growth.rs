@@ -18,7 +18,9 @@ use isobar::contact::{
 use isobar::field::PressureField;
 use isobar::geometry::VolumeMesh;
 use isobar::multibody::{AppliedForces, ForceDependence, Forces, Model, State, StateDependence};
-use isobar::rollout::{Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, loss_gradient};
+use isobar::rollout::{
+    Checkpoints, Controls, Loss, Moment, Rollout, SimulationSettings, Sleep, loss_gradient,
+};
 use isobar::scalar::Scalar;
 use isobar::spatial::RigidTransform;
 use isobar::step::{Integrator, StepProblem, StepWorkspace};
@@ -80,6 +82,28 @@ fn pile_step(side: usize, layers: usize) -> Result<(), Box<dyn Error>> {
         "| step, {bodies} balls in a bin | {:.2} ms | {per_body:.0} µs a ball | {:.2} |",
         1e3 * one,
         one / all
+    );
+    Ok(())
+}
+
+/// A step of a pile of balls that have come to rest and sleep.
+fn pile_asleep(side: usize, layers: usize, until: f64) -> Result<(), Box<dyn Error>> {
+    let (model, initial) = pile(side, layers);
+    let settings = SimulationSettings { integrator: Integrator::default(), time_step: DT };
+    // Balls roll on slowly for long.
+    let sleep = Sleep { speed: 1e-2, ..Sleep::default() };
+    let (mut begin, mut times, mut faces) = (Instant::now(), Vec::new(), usize::MAX);
+    Rollout::new(&model, &initial, settings, until).sleeping(sleep).for_each(|step| {
+        times.push(begin.elapsed().as_secs_f64());
+        faces = step.taken.as_ref().and_then(|taken| taken.statistics()).map_or(faces, |s| s.contacts);
+        begin = Instant::now();
+    })?;
+    let bodies = side * side * layers;
+    let last = median(times.split_off(times.len() - 100));
+    println!(
+        "| the same, asleep: {faces} faces | {:.3} ms | {:.2} µs a ball | |",
+        1e3 * last,
+        1e6 * last / bodies as f64
     );
     Ok(())
 }
@@ -154,6 +178,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (side, layers) in [(2, 3), (2, 5), (3, 5), (5, 8), (10, 10)] {
         pile_step(side, layers)?;
     }
+    pile_asleep(5, 8, 3.5)?;
     println!("\n| | | | |\n|---|---|---|---|");
     let (model, state) = gripper(Held::Ball, 0.028, SurfaceRepresentation::Polygons);
     let state = settled(&model, state, Integrator::default(), DT, 200, &Squeeze(15.0));

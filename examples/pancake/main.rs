@@ -87,7 +87,8 @@ fn mean_timing(
     for step in 0..controls.steps() {
         let (time, state) = (trajectory.times[step], &trajectory.states[step]);
         let (applied, control) = (&NoForces, controls.row(step));
-        let problem = StepProblem { model, state, time, time_step, applied, control, substeps: None };
+        let problem =
+            StepProblem { model, state, time, time_step, applied, control, substeps: None, asleep: &[] };
         integrator.step(&problem, &mut workspace)?;
         let StepTiming { geometry, solver } = workspace.timing();
         sum = StepTiming { geometry: sum.geometry + geometry, solver: sum.solver + solver };

@@ -42,6 +42,7 @@ impl Before<'_> {
             applied: *applied,
             control,
             substeps: None,
+            asleep: &[],
         }
     }
 

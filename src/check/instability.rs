@@ -59,8 +59,16 @@ pub(super) fn first_instability(rollout: &Rollout<'_>) -> Result<Option<Instabil
     let mut state = rollout.start();
     for step in 0..steps {
         let (time, control) = (step as f64 * dt, controls.row(step));
-        let problem =
-            StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps: None };
+        let problem = StepProblem {
+            model,
+            state: &state,
+            time,
+            time_step: dt,
+            applied,
+            control,
+            substeps: None,
+            asleep: &[],
+        };
         let outcome = method
             .step_taped(&problem, &differentiated, &mut workspace, &mut tape)
             .and_then(|after| Ok((after, tape.jacobian(&differentiated, applied, &mut derivatives)?)));

@@ -323,8 +323,16 @@ impl SceneCheck<'_> {
                 let (control, time_step) = (controls.row(step), self.time_step);
                 let time = step as f64 * time_step;
                 let (before, substeps) = (&state, self.held_substeps(step));
-                let problem =
-                    StepProblem { model: &model, state: before, time, time_step, applied, control, substeps };
+                let problem = StepProblem {
+                    model: &model,
+                    state: before,
+                    time,
+                    time_step,
+                    applied,
+                    control,
+                    substeps,
+                    asleep: &[],
+                };
                 let number = step + 1;
                 let mut of_step = StepEvents::default();
                 let mut after = State::default();

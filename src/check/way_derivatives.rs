@@ -61,8 +61,16 @@ impl SceneCheck<'_> {
             let (time_step, applied) = (self.time_step, self.applied);
             let (time, control) = (step as f64 * time_step, self.controls.row(step));
             let (model_here, substeps) = (self.model, self.held_substeps(step));
-            let problem =
-                StepProblem { model: model_here, state: &state, time, time_step, applied, control, substeps };
+            let problem = StepProblem {
+                model: model_here,
+                state: &state,
+                time,
+                time_step,
+                applied,
+                control,
+                substeps,
+                asleep: &[],
+            };
             state = checked_step_taped(integrator, &problem, step + 1, model, &mut workspace, &mut tape)?;
             visit(step, &mut tape)?;
         }

@@ -130,7 +130,7 @@ pub(super) fn at_moments<V>(
         let (state, time_step, substeps) =
             (&states[step], times[step + 1] - time, rollout.held_substeps(step));
         let control = controls.row(step);
-        let problem = StepProblem { model, state, time, time_step, applied, control, substeps };
+        let problem = StepProblem { model, state, time, time_step, applied, control, substeps, asleep: &[] };
         let moment = Moment::of_step(step, integrator, problem, after, (&contacts, &forces));
         Moment { dt: if step + 1 == last { until - time } else { time_step }, ..moment }
     };

@@ -111,6 +111,7 @@ impl Batch<'_> {
                 applied: self.applied,
                 controls: (&member.controls).into(),
                 substeps: None,
+                sleep: None,
             };
             work(i, &rollout)
         };

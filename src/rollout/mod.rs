@@ -9,6 +9,7 @@
 //! the derivative of every step from [`linearize`]. A [`Batch`] is many rollouts at once.
 //! [`Rollout::find_events`] locates touches, lift-offs and turning points in time, and [`event_gradients`] and
 //! [`event_loss_gradient`] differentiate their times and states.
+//! [`Rollout::sleeping`] leaves bodies at rest out of its steps.
 //! [`ControlKnots`] interpolate controls from a few numbers. A [`ClosedLoop`] is a rollout under [`Controller`]s, whose
 //! parameters its gradients are taken with respect to as well.
 
@@ -37,6 +38,7 @@ mod quantity;
 mod report;
 mod schedule;
 mod simulate;
+mod sleep;
 mod tapes;
 mod watch;
 
@@ -78,4 +80,5 @@ pub use report::{StepReport, TakenStep};
 pub(crate) use schedule::StepTime;
 pub use schedule::{SimulationSettings, StepSchedule};
 pub use simulate::{Motion, Rollout, Trajectory};
+pub use sleep::Sleep;
 pub use watch::{MotionWarning, WarningCause, Watch};

@@ -76,7 +76,7 @@ impl Moment<'_> {
         let Moment { step, time, dt, contacts, step_end, .. } = *self;
         let step_end = step_end.map(|StepEnd { integrator, step, memory, .. }| {
             let StepProblem { time, time_step, substeps, .. } = step;
-            let step = StepProblem { model, state, time, time_step, applied, control, substeps };
+            let step = StepProblem { model, state, time, time_step, applied, control, substeps, asleep: &[] };
             StepEnd { state: end, integrator, step, memory }
         });
         Moment { step, time, dt, model, state, control, contacts, step_end }

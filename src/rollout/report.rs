@@ -41,6 +41,7 @@ pub struct TakenStep<'a, T = f64> {
     /// The user's forces.
     pub(super) applied: &'a dyn ForcesIn<T>,
     pub(super) workspace: &'a StepWorkspace<T>,
+    pub(super) asleep: &'a [bool],
 }
 
 impl<'a, T> TakenStep<'a, T> {
@@ -87,6 +88,11 @@ impl<'a, T> TakenStep<'a, T> {
         self.workspace.contact_loads(self.integrator)
     }
 
+    /// The loads on each free body at the start of a velocity-level step, N and N m, without gravity.
+    pub(super) fn loads(&self) -> &'a [SpatialForce] {
+        self.workspace.loads()
+    }
+
     /// Calls `visit` with the bodies of each contact that acted in the step, as often as geometries of theirs touched.
     /// Returns whether it did: steps with several evaluations of forces do not keep the contacts of all of them.
     pub(super) fn for_each_contact(&self, model: &Model<T>, visit: &mut dyn FnMut(BodyPair)) -> bool
@@ -117,10 +123,18 @@ impl StepReport<'_> {
     /// explicit steps.
     pub fn step_forces(&self) -> Option<Vec<SpatialForce<f64>>> {
         let model = self.model;
-        let TakenStep { integrator, start, time_step, before, control, applied, workspace } =
+        let TakenStep { integrator, start, time_step, before, control, applied, workspace, asleep } =
             *self.taken.as_ref()?;
-        let step =
-            StepProblem { model, state: before, time: start, time_step, applied, control, substeps: None };
+        let step = StepProblem {
+            model,
+            state: before,
+            time: start,
+            time_step,
+            applied,
+            control,
+            substeps: None,
+            asleep,
+        };
         let mut forces = vec![SpatialForce::zero(); model.pairs.len()];
         let rate = 1.0 / step.length();
         let is_rigid = matches!(integrator, Integrator::Complementarity(_));

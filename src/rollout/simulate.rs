@@ -10,10 +10,11 @@ use super::controls::Controls;
 use super::error::SimulationError;
 use super::report::{StepReport, TakenStep};
 use super::schedule::{SimulationSettings, StepSchedule, StepTime};
+use super::sleep::{Sleep, Sleepers};
 use super::watch::{MotionWarning, Watch};
 use crate::multibody::{ForcesIn, Model, NoForces, State};
 use crate::scalar::Scalar;
-use crate::step::{StepProblem, StepWorkspace, Substep};
+use crate::step::{Integrator, StepProblem, StepWorkspace, Substep};
 
 /// States at increasing times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,6 +73,9 @@ pub struct Rollout<'a, T = f64> {
     pub controls: ControlSignal<'a, T>,
     /// The substeps of each error-controlled step, where they are held; `None` to find them.
     pub substeps: Option<&'a [Vec<Substep>]>,
+    /// When bodies at rest fall asleep, in velocity-level steps of fixed length. Gradients are those of the motion in which none
+    /// does.
+    pub sleep: Option<Sleep>,
 }
 
 impl<T> Clone for Rollout<'_, T> {
@@ -87,7 +91,7 @@ impl<'a, T: Scalar> Rollout<'a, T> {
     /// without control values.
     pub fn new(model: &'a Model<T>, initial: &'a State<T>, settings: SimulationSettings, until: f64) -> Self {
         let (applied, controls) = (&NoForces, ControlSignal::default());
-        Self { model, initial, settings, until, applied, controls, substeps: None }
+        Self { model, initial, settings, until, applied, controls, substeps: None, sleep: None }
     }
 }
 
@@ -104,6 +108,12 @@ impl<'a, T> Rollout<'a, T> {
     #[must_use]
     pub fn holding(self, substeps: &'a [Vec<Substep>]) -> Self {
         Self { substeps: Some(substeps), ..self }
+    }
+
+    /// The same rollout in which bodies at rest fall asleep.
+    #[must_use]
+    pub fn sleeping(self, sleep: Sleep) -> Self {
+        Self { sleep: Some(sleep), ..self }
     }
 
     /// The state at time 0, whose bristles are not deflected if it says nothing of them.
@@ -139,6 +149,7 @@ impl<'a, T> Rollout<'a, T> {
             applied,
             control,
             substeps: self.held_substeps(number - 1),
+            asleep: &[],
         }
     }
 
@@ -327,6 +338,9 @@ impl<'a, T: Scalar> Rollout<'a, T> {
         let mut row = vec![T::from(0.0); self.control_dimension()];
         let (mut state, mut after) = (self.start(), State::default());
         let all_steps = schedule.steps();
+        let sleep =
+            self.sleep.filter(|_| T::NDERIV == 0 && matches!(integrator, Integrator::VelocityLevel(_)));
+        let mut sleepers = sleep.map(|sleep| Sleepers::new(sleep, model));
         let start = StepReport { model, steps: 0, all_steps, time: 0.0, state: &state, taken: None };
         let mut flow = observer(&start);
         for steps in 0..all_steps {
@@ -336,11 +350,25 @@ impl<'a, T: Scalar> Rollout<'a, T> {
             let (at, end) = (schedule.step(steps), schedule.time(steps + 1));
             control(steps, at.time..end, &state, &mut row);
             let StepTime { time: start, dt: time_step, number } = at;
-            let problem = self.problem(at, &state, &row);
-            checked_step_into(integrator, &problem, number, &mut workspace, &mut after)?;
+            let control = &row[..];
+            loop {
+                let asleep = sleepers.as_ref().map_or(&[][..], Sleepers::asleep);
+                let problem = StepProblem { asleep, ..self.problem(at, &state, control) };
+                checked_step_into(integrator, &problem, number, &mut workspace, &mut after)?;
+                let Some(sleepers) = &mut sleepers else { break };
+                let (before, workspace, asleep) = (&state, &workspace, &[][..]);
+                let taken =
+                    TakenStep { integrator, start, time_step, before, control, applied, workspace, asleep };
+                if !sleepers.wake(model, &taken) {
+                    sleepers.settle(model, &taken, &mut after);
+                    break;
+                }
+            }
             std::mem::swap(&mut state, &mut after);
-            let (before, control, workspace) = (&after, &row[..], &workspace);
-            let taken = TakenStep { integrator, start, time_step, before, control, applied, workspace };
+            let (before, workspace) = (&after, &workspace);
+            let asleep = sleepers.as_ref().map_or(&[][..], Sleepers::slept);
+            let taken =
+                TakenStep { integrator, start, time_step, before, control, applied, workspace, asleep };
             let (steps, taken) = (steps + 1, Some(taken));
             flow = observer(&StepReport { model, steps, all_steps, time: end, state: &state, taken });
         }

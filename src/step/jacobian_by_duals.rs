@@ -21,7 +21,8 @@ pub(super) fn jacobian_by_duals(
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
     let mut columns = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
         let StepPoint { time, time_step, applied, .. } = *at;
-        let step = StepProblem { model, state, time, time_step, applied, control, substeps: None };
+        let step =
+            StepProblem { model, state, time, time_step, applied, control, substeps: None, asleep: &[] };
         let after = take(&step)?;
         Ok::<_, StepError>(State::lift(&after.real()).difference(&after))
     };
@@ -78,8 +79,16 @@ pub(super) fn by_steps_in_duals(
     let control: Vec<Dual> = at.control.iter().map(|&c| Dual::from(c)).collect();
     for SeededModel { columns: of_model, model } in all {
         let StepPoint { time, time_step, applied, .. } = *at;
-        let step =
-            StepProblem { model, state: &state, time, time_step, applied, control: &control, substeps: None };
+        let step = StepProblem {
+            model,
+            state: &state,
+            time,
+            time_step,
+            applied,
+            control: &control,
+            substeps: None,
+            asleep: &[],
+        };
         let after = integrator.step(&step, &mut workspace)?;
         let tangent = State::lift(&after.real()).difference(&after);
         (0..of_model.len()).for_each(|k| columns.extend(tangent.iter().map(|x| x.eps[k])));

@@ -231,6 +231,11 @@ impl<T> StepWorkspace<T> {
         self.last_velocity_level().loaded_patches()
     }
 
+    /// The loads on each free body that the last velocity-level step began with, N and N m, without gravity.
+    pub(crate) fn loads(&self) -> &[SpatialForce] {
+        self.last_velocity_level().loads()
+    }
+
     /// The pairs of rigid geometries (indices in [`Model::pairs`]) that pushed on each other in the last velocity-level step.
     pub(crate) fn pushing_rigid_pairs(&self) -> impl Iterator<Item = usize> {
         self.last_velocity_level().pushing_rigid_pairs()

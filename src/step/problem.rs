@@ -25,6 +25,9 @@ pub struct StepProblem<'a, T = f64> {
     /// The substeps of an error-controlled step where they are held: those that it had before (see
     /// [`StepWorkspace::substeps`](super::StepWorkspace::substeps)); `None` to find them.
     pub substeps: Option<&'a [Substep]>,
+    /// For each body whether it sleeps: velocity-level steps leave it where it is, as if it were fixed, and do not look for its
+    /// contacts with others that sleep or are fixed. Empty where none does. Derivatives know nothing of it.
+    pub asleep: &'a [bool],
 }
 
 impl<T> Clone for StepProblem<'_, T> {
@@ -38,7 +41,16 @@ impl<T> Copy for StepProblem<'_, T> {}
 impl<'a, T: Scalar> StepProblem<'a, T> {
     /// A step at time 0 without forces of the user's and without control values.
     pub fn new(model: &'a Model<T>, state: &'a State<T>, time_step: f64) -> Self {
-        Self { model, state, time: 0.0, time_step, applied: &NoForces, control: &[], substeps: None }
+        Self {
+            model,
+            state,
+            time: 0.0,
+            time_step,
+            applied: &NoForces,
+            control: &[],
+            substeps: None,
+            asleep: &[],
+        }
     }
 }
 

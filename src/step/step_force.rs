@@ -41,7 +41,7 @@ impl StepForces {
         let mut real = std::mem::take(&mut workspace.real);
         let (model, state) = real.of(model, before);
         let applied = applied.differentiable();
-        let step = StepProblem { model, state, time, time_step, applied, control, substeps };
+        let step = StepProblem { model, state, time, time_step, applied, control, substeps, asleep: &[] };
         *parts = match integrator {
             Integrator::ErrorControlled(control) => Some(control),
             Integrator::VelocityLevel(method) => {

@@ -300,6 +300,7 @@ impl Tape {
                         applied,
                         control,
                         substeps: None,
+                        asleep: &[],
                     };
                     let memory = &mut complementarity::Memory::default();
                     complementarity::jacobian_of(&at, &complementarity::keep(*method, &step, memory, false)?)?

@@ -29,8 +29,16 @@ fn advance(integrator: Integrator, model: &Model, start: &State, until: f64, ste
     let mut state = start.clone();
     for i in 0..steps {
         let (time, applied, control) = (i as f64 * dt, &NoForces, &[]);
-        let step =
-            StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps: None };
+        let step = StepProblem {
+            model,
+            state: &state,
+            time,
+            time_step: dt,
+            applied,
+            control,
+            substeps: None,
+            asleep: &[],
+        };
         state = integrator.step(&step, &mut workspace).expect("explicit");
     }
     state
@@ -118,8 +126,16 @@ fn applied_forces_enter_at_their_time() {
     let mut workspace = StepWorkspace::default();
     for i in 0..steps {
         let (model, time, applied) = (&model, f64::from(i) * dt, &Spring);
-        let step =
-            StepProblem { model, state: &state, time, time_step: dt, applied, control: &[], substeps: None };
+        let step = StepProblem {
+            model,
+            state: &state,
+            time,
+            time_step: dt,
+            applied,
+            control: &[],
+            substeps: None,
+            asleep: &[],
+        };
         state = Integrator::RungeKutta4.step(&step, &mut workspace).expect("explicit");
     }
     // x'' + 4x = sin 3t from rest: x = (3/10) sin 2t − (1/5) sin 3t.

@@ -209,8 +209,16 @@ fn vjps_of_steps_allocate_nothing_in_the_steady_state() {
         .expect("valid parameters");
     for integrator in [Integrator::SemiImplicitEuler, Integrator::RungeKutta4] {
         let (model, state, applied, control) = (&model, &before, &Pull, &control[..]);
-        let problem =
-            StepProblem { model, state, time: 0.0, time_step: 1e-4, applied, control, substeps: None };
+        let problem = StepProblem {
+            model,
+            state,
+            time: 0.0,
+            time_step: 1e-4,
+            applied,
+            control,
+            substeps: None,
+            asleep: &[],
+        };
         let (mut tape, mut workspace) = (Tape::default(), DerivativeWorkspace::default());
         integrator
             .step_taped(&problem, &differentiated, &mut StepWorkspace::default(), &mut tape)

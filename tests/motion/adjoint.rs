@@ -86,6 +86,7 @@ fn rollout<'a>(
         applied: &Pull,
         controls: controls.into(),
         substeps: None,
+        sleep: None,
     }
 }
 
@@ -621,6 +622,7 @@ fn the_gradient_takes_as_many_evaluations_for_any_number_of_parameters() {
             applied: &applied,
             controls: (&controls).into(),
             substeps: None,
+            sleep: None,
         };
         let gradient = loss_gradient(&r, &Task, parameters, Checkpoints::All).expect("simulates");
         let mut by_parameters = vec![0.0; count];

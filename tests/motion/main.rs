@@ -33,6 +33,7 @@ mod receding_horizon;
 mod second_order;
 mod sensor_fits;
 mod sensors;
+mod sleep;
 mod static_friction;
 mod step_allocation;
 mod step_at_rest;

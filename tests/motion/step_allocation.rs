@@ -23,6 +23,7 @@ fn allocations<T: Scalar>(model: &Model, state: &State, applied: &impl AppliedFo
             applied,
             control: &control,
             substeps: None,
+            asleep: &[],
         };
         let mut take = || integrator.step_into(&step, &mut workspace, &mut after).expect("a step");
         take();

@@ -44,10 +44,11 @@ fn jacobian_by_duals(
         applied,
         control: real_control,
         substeps,
+        ..
     } = *step;
     let applied = applied.differentiable();
     let column = |model: &Model<Dual>, state: &State<Dual>, control: &[Dual]| {
-        let step = StepProblem { model, state, time, time_step, applied, control, substeps };
+        let step = StepProblem { model, state, time, time_step, applied, control, substeps, asleep: &[] };
         let found = integrator.step(&step, &mut StepWorkspace::default()).expect("step");
         State::lift(after).difference(&found).iter().map(|x| x.eps[0]).collect::<Vec<f64>>()
     };
@@ -139,7 +140,16 @@ pub fn worst_error(
         control.len(),
     )
     .expect("valid parameters");
-    let problem = StepProblem { model, state, time: 0.3, time_step: 1e-3, applied, control, substeps: None };
+    let problem = StepProblem {
+        model,
+        state,
+        time: 0.3,
+        time_step: 1e-3,
+        applied,
+        control,
+        substeps: None,
+        asleep: &[],
+    };
     let after = integrator.step(&problem, &mut StepWorkspace::default()).expect("step");
     let (mut tape, mut memory) = (Tape::default(), DerivativeWorkspace::default());
     let workspace = &mut StepWorkspace::default();

@@ -22,8 +22,9 @@ use isobar::interruption;
 use isobar::io::Scene;
 use isobar::rollout::{
     ClosedLoop, Command, ControlLaw, DiscretizationError, KnotInterpolation, MotionWarning, Rollout,
-    SimulationError, Watch, discretization_errors, finer_settings,
+    SimulationError, Sleep, Watch, discretization_errors, finer_settings,
 };
+use isobar::step::Integrator;
 use isobar_report::{Recorder, Recording};
 use rows::Rows;
 use substeps::Substeps;
@@ -60,7 +61,8 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
             "isobar: note: the commands end at {end} s; from then on the last ones are held"
         ));
     }
-    let closed = scene.closed_loop(arguments.until)?;
+    let mut closed = scene.closed_loop(arguments.until)?;
+    closed.rollout.sleep = arguments.sleep.map(|speed| sleep(speed, &closed)).transpose()?;
     let rollout = closed.rollout;
     let schedule =
         rollout.settings.schedule(rollout.until).map_err(|source| simulation_error(&scene, source))?;
@@ -118,6 +120,20 @@ pub(super) fn run(arguments: &SimulateArguments) -> Result<(), Error> {
     let found = (errors, last.substeps.into_some());
     Summary::new(&scene, loaded, found, &rollout.settings, arguments, schedule.steps(), &last.state)
         .print(arguments)
+}
+
+/// When bodies slower than a speed fall asleep.
+fn sleep(speed: f64, closed: &Closed<'_>) -> Result<Sleep, Error> {
+    if !(speed > 0.0 && speed.is_finite()) {
+        let allowed = "more than 0 and finite, in m/s";
+        return Err(Error::Argument { name: "sleep", found: speed.to_string(), allowed });
+    }
+    match closed.rollout.settings.integrator {
+        Integrator::VelocityLevel(_) => Ok(Sleep { speed, ..Sleep::default() }),
+        _ => Err(Error::Usage(
+            "--sleep: bodies sleep in steps of the kinds lagged, similar, tamsi and sap without accuracy only".to_owned(),
+        )),
+    }
 }
 
 /// When commands that change over time end, s.

@@ -69,8 +69,16 @@ impl<'a> Steps<'a> {
             let StepTime { time, dt, number } = at;
             let (substeps, control) = (self.next_held(), self.control(at));
             let control = &control;
-            let problem =
-                StepProblem { model, state: &state, time, time_step: dt, applied, control, substeps };
+            let problem = StepProblem {
+                model,
+                state: &state,
+                time,
+                time_step: dt,
+                applied,
+                control,
+                substeps,
+                asleep: &[],
+            };
             state = checked_step(integrator, &problem, number, workspace)?;
             if integrator.is_error_controlled() && substeps.is_none() {
                 taken.extend(workspace.substeps().map(|found| found.substeps.clone()));
@@ -137,6 +145,7 @@ impl Steps<'_> {
                 applied,
                 control: &control,
                 substeps,
+                asleep: &[],
             };
             let (after, jacobian) = memory.take(integrator, &problem, step.number, model)?;
             at.by_start = &jacobian.by_state * &at.by_start;

@@ -240,7 +240,16 @@ impl<'a> TrajectoryProblem<'a> {
         'a: 'c,
     {
         let TrajectoryTask { model, initial, settings, until, applied, .. } = self.task;
-        Rollout { model, initial, settings, until, applied, controls: controls.into(), substeps: None }
+        Rollout {
+            model,
+            initial,
+            settings,
+            until,
+            applied,
+            controls: controls.into(),
+            substeps: None,
+            sleep: None,
+        }
     }
 
     /// The motion under these variables, from memory where it is one of the last.

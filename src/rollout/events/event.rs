@@ -98,7 +98,16 @@ impl Event {
         let Place { at, length, substeps, .. } = &self.place;
         let held = (!substeps.is_empty()).then_some(&substeps[..]);
         let Rollout { model, applied, .. } = *rollout;
-        StepProblem { model, state, time: at.time, time_step: *length, applied, control, substeps: held }
+        StepProblem {
+            model,
+            state,
+            time: at.time,
+            time_step: *length,
+            applied,
+            control,
+            substeps: held,
+            asleep: &[],
+        }
     }
 }
 

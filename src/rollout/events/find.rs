@@ -123,6 +123,7 @@ impl Search<'_, '_> {
             applied,
             control: taken.control,
             substeps: None,
+            asleep: &[],
         };
         let found = self.events.len();
         let (mut state, mut after, mut done) = (before.clone(), State::default(), 0.0);

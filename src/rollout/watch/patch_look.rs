@@ -227,6 +227,7 @@ mod tests {
                 applied,
                 control: &[],
                 substeps: None,
+                asleep: &[],
             };
             let after = Integrator::SemiImplicitEuler.step(&step, &mut StepWorkspace::default());
             let mut moved = Vec::new();

@@ -160,6 +160,7 @@ pub(super) fn step<T: Scalar>(
         applied: applied.differentiable(),
         control,
         substeps: None,
+        asleep: &[],
     };
     *last = None;
     let mut solved = solve_step(method, &problem, real_forces, linear, report)?;

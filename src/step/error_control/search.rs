@@ -76,13 +76,13 @@ impl Search {
         method: ErrorControlled,
         step: &StepProblem<'_, T>,
     ) -> Result<(), StepError> {
-        let StepProblem { model, state, time, time_step, applied, .. } = *step;
+        let StepProblem { model, state, time, time_step, applied, asleep, .. } = *step;
         let (mut real, mut control) = (std::mem::take(&mut self.real), std::mem::take(&mut self.control));
         control.clear();
         control.extend(step.control.iter().map(|u| u.real()));
         let ((model, state), applied) = (real.of(model, state), applied.differentiable());
         let problem =
-            StepProblem { model, state, time, time_step, applied, control: &control, substeps: None };
+            StepProblem { model, state, time, time_step, applied, control: &control, substeps: None, asleep };
         let outcome = self.search(method, &problem);
         (self.real, self.control) = (real, control);
         outcome

@@ -225,6 +225,7 @@ pub(super) fn step<T: Scalar>(
         applied: applied.differentiable(),
         control: &control[..],
         substeps: None,
+        asleep: &[],
     };
     let length = step.length();
     solver.solve(order, &problem)?;

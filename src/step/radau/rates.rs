@@ -79,6 +79,7 @@ impl RateJacobian {
                 applied: step.applied.differentiable(),
                 control: &self.control,
                 substeps: None,
+                asleep: &[],
             };
             let rate = self.rates.at(&problem, time, &self.tangent);
             for (row, x) in rate.iter().enumerate() {

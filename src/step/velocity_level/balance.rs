@@ -294,7 +294,8 @@ impl<T: Scalar> Balance<T> {
         }
         self.set_frames(model, state);
         let settings = settings_of(model, kind, dt);
-        move_bristles(&settings, model, state, problem, &self.after, &mut after.bristles);
+        let of = (model, step.asleep);
+        move_bristles(&settings, of, state, problem, &self.after, &mut after.bristles);
     }
 
     /// The state carried by the velocities after the step, and by what free motions turn and shift bodies

@@ -47,6 +47,7 @@ impl ContactSearch {
         pairs.extend(broad_phase.candidates(at.model, frames));
         // Rigid bodies push before they meet, so that they do not overlap after the step.
         pairs.extend(&at.model.rigid_pairs);
+        pairs.retain(|pair| at.moves(&at.model.pairs[*pair]));
         let count = pairs.len();
         let (threads, size) = if count < PAIRS_WORTH_THREADS { (1, count) } else { shares(count) };
         if all.len() < threads {

@@ -26,6 +26,13 @@ pub(super) struct PairInertia<'a, T> {
     pub factors: &'a DMatrix<T>,
 }
 
+impl<T> PairInertia<'_, T> {
+    /// Whether one of two bodies moves: both may sleep.
+    pub fn moves(&self, pair: &GeometryPair) -> bool {
+        [pair.bodies.a, pair.bodies.b].iter().any(|&body| self.moving[body].is_some())
+    }
+}
+
 /// Λ of a pair, in F's frame and about its origin: Σ P A⁻¹ Pᵀ over the trees of both bodies.
 pub(super) fn pair_inverse_inertia<T: Scalar>(
     at: &PairInertia<T>,

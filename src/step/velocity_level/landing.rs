@@ -143,6 +143,11 @@ impl Workspace {
         let mut farthest: Option<Unforeseen> = None;
         for &index in broad_phase.candidates(model, frames) {
             let pair = &model.pairs[index];
+            let factors = &problem.joints.factors;
+            let inertia = PairInertia { model, state, moving, joints: joints.of(&model.mechanism), factors };
+            if !inertia.moves(pair) {
+                continue;
+            }
             let known = problem.patches.binary_search_by_key(&index, |patch| patch.pair).ok();
             let known = known.map(|k| &problem.patches[k]);
             let foreseen = match known {
@@ -182,9 +187,6 @@ impl Workspace {
                 if stored <= foreseen {
                     return None;
                 }
-                let joints = joints.of(&model.mechanism);
-                let factors = &problem.joints.factors;
-                let inertia = PairInertia { model, state, moving, joints, factors };
                 let lambda = pair_inverse_inertia(&inertia, pair, &roles, link_rows);
                 let (spin, linear) = (&roles.v_fo.rotational, &roles.v_fo.translational);
                 let energy = match &patch {

@@ -58,6 +58,7 @@ use crate::contact::{ContactModel, DiscreteSettings};
 use crate::multibody::tree::MidpointRule;
 use crate::multibody::{BodyFrame, Forces, JointKinematics, Model, State};
 use crate::scalar::Scalar;
+use crate::spatial::SpatialForce;
 
 /// Where more than this part of the momentum is not balanced after a step, its rigid pairs may have had another law.
 const UNBALANCED: f64 = 1e-7;
@@ -87,6 +88,11 @@ impl Workspace {
     /// How the last step's iteration went.
     pub fn statistics(&self) -> &SolverStatistics {
         &self.newton.statistics
+    }
+
+    /// The loads on each moving body that the last step began with.
+    pub fn loads(&self) -> &[SpatialForce] {
+        &self.forces.bodies
     }
 
     /// The patches of contact with pressure that the last step began with.
@@ -188,7 +194,7 @@ impl VelocityLevel {
         workspace.problem.contacts.keep_polygons = keep;
         let mut real = std::mem::take(&mut workspace.real);
         let (real_model, real_state) = real.of(model, state);
-        let solved = self.solve(real_model, real_state, dt.real(), workspace);
+        let solved = self.solve(real_model, real_state, (dt.real(), step.asleep), workspace);
         let Workspace { free_motions, newton, .. } = &*workspace;
         balance.set_motion(free_motions, &newton.velocity, (model, real_model), state, dt);
         workspace.real = real;
@@ -221,12 +227,12 @@ impl VelocityLevel {
         workspace.commands.clear();
         workspace.commands.extend_from_slice(commands);
         workspace.problem.contacts.keep_polygons = true;
-        workspace.assemble(model, state, self.model, step.length());
+        workspace.assemble(model, state, self.model, (step.length(), step.asleep));
         let Workspace { problem, newton, .. } = workspace;
         let left = newton.evaluate_at(problem, after);
         let is_other = left > UNBALANCED.max(10.0 * self.tolerance.relative);
         if is_other && problem.make_rigid_pairs_convex() && newton.evaluate_at(problem, after) > left {
-            workspace.assemble(model, state, self.model, step.length());
+            workspace.assemble(model, state, self.model, (step.length(), step.asleep));
             workspace.newton.evaluate_at(&workspace.problem, after);
         }
     }
@@ -236,10 +242,10 @@ impl VelocityLevel {
         &self,
         model: &Model,
         state: &State,
-        dt: f64,
+        step: (f64, &[bool]),
         workspace: &mut Workspace,
     ) -> Result<(), StepError> {
-        let searching = workspace.assemble(model, state, self.model, dt);
+        let searching = workspace.assemble(model, state, self.model, step);
         let assembled = Instant::now();
         let Workspace { problem, newton, moving, timing, .. } = workspace;
         newton.set_velocity(state);
@@ -280,8 +286,15 @@ fn body_of_tree(model: &Model, moving: &[Option<usize>], tree: usize) -> Option<
 
 impl Workspace {
     /// Finds the contacts at a state, and sets up the balance of momentum, with the
-    /// forces and commands in the workspace. Returns when the search for contacts began.
-    fn assemble(&mut self, model: &Model, state: &State, kind: ContactModel, dt: f64) -> Instant {
+    /// forces and commands in the workspace, over a step of a length under which some bodies sleep. Returns when the search for
+    /// contacts began.
+    fn assemble(
+        &mut self,
+        model: &Model,
+        state: &State,
+        kind: ContactModel,
+        (dt, asleep): (f64, &[bool]),
+    ) -> Instant {
         let Self { problem, frames, moving, joints, free_motions, inertial, forces, commands, .. } = self;
         model.update_frames(state, frames, joints);
         model.moving_indices(moving);
@@ -289,6 +302,9 @@ impl Workspace {
         free_motions.set(model, state, joints, dt, inertial);
         let step = RealStep { model, state, forces, commands, dt };
         problem.set_free_motion(&step, joints, free_motions);
+        for (moving, _) in moving.iter_mut().zip(asleep).filter(|(_, sleeps)| **sleeps) {
+            problem.rest(moving.take());
+        }
         let searching = Instant::now();
         problem.find_contacts(&step, frames, moving, joints, kind);
         searching

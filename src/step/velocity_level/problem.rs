@@ -81,6 +81,13 @@ impl Problem {
         self.scale = scale;
     }
 
+    /// Leaves a free body where it is.
+    pub fn rest(&mut self, tree: Option<usize>) {
+        if let Some(tree) = tree {
+            self.momentum[BODY * tree..BODY * (tree + 1)].fill(0.0);
+        }
+    }
+
     /// Finds the contacts of a step, once its motion without contact is set, with the bodies' frames,
     /// their indices among the moving ones, and the kinematics of the joints.
     pub fn find_contacts(

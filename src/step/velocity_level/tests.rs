@@ -164,6 +164,7 @@ fn the_balance_is_measured_against_gravity_forces_and_the_loads_of_contacts() {
         applied,
         control: &[],
         substeps: None,
+        asleep: &[],
     };
     taken(&VelocityLevel::default(), &step, &mut workspace);
     let problem = &workspace.problem;

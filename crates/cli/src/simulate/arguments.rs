@@ -50,6 +50,10 @@ pub(crate) struct SimulateArguments {
     /// that is more
     #[arg(long, value_name = "SECONDS", requires = "record")]
     pub record_every: Option<f64>,
+    /// Leave free bodies out that have been at rest for half a second, slower than this in m/s, until something touches them:
+    /// faster in scenes where most lie still. What creeps more slowly stops, and no forces are found between bodies that sleep
+    #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "0.001")]
+    pub sleep: Option<f64>,
     /// Estimate how far the steps are from exact ones, by a second simulation with half the step, or with
     /// a tenth of the accuracy; both are kept in memory
     #[arg(long)]

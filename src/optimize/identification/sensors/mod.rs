@@ -99,7 +99,7 @@ fn problem<'m, T>(
 ) -> StepProblem<'m, T> {
     let Range { start: time, end } = span(step, steps.settings);
     let substeps = steps.held.and_then(|held| held.get(step)).map(Vec::as_slice);
-    StepProblem { model, state, time, time_step: end - time, applied, control, substeps }
+    StepProblem { model, state, time, time_step: end - time, applied, control, substeps, asleep: &[] }
 }
 
 impl RecordedChannels {
