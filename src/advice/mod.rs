@@ -8,19 +8,25 @@ mod elastic;
 mod elastic_material;
 mod pressing;
 mod remarks;
+mod resolution;
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 pub use elastic::{AdvisedModulus, ElasticAdvice, ElasticMaterial, ElasticSolution};
 pub use elastic_material::Elastic;
 pub use pressing::{Pressed, Pressing};
+pub use resolution::{Fineness, ResolutionAdvice};
 
+use crate::geometry::Shape;
 use crate::multibody::{BodyFrame, GeometryPair, Model, PairWorkspace, State};
 use crate::rollout::SimulationSettings;
 use crate::spatial::SpatialVelocity;
 use elastic::elastic_advice;
 use pressing::{mass, press};
-use remarks::{Subject, remarks};
+use remarks::{Subject, mesh, remarks};
+use resolution::{is_pressed, resolution_advice};
 
 /// Gravity where a scene has none, m/s².
 const GRAVITY: f64 = 9.81;
@@ -52,6 +58,9 @@ pub struct PairAdvice {
     /// The bodies as elastic ones, where one of them is to be that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elastic: Option<ElasticAdvice>,
+    /// How fine the meshes of primitive shapes should be, of each shape once: where it is pressed hardest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resolutions: Vec<ResolutionAdvice>,
     /// What should be changed: each a sentence with its number, and what to write instead.
     pub remarks: Vec<String>,
 }
@@ -75,8 +84,43 @@ fn pressed_pairs(model: &Model) -> Vec<Vec<GeometryPair>> {
 pub fn advise(model: &Model, state: &State, settings: &SimulationSettings, how: &Pressing) -> Advice {
     let mut frames = Vec::new();
     frames_at_rest(model, state, &mut frames);
-    let advice = |pairs: Vec<GeometryPair>| pair_advice(model, &frames, &pairs, settings, how);
-    Advice { pairs: pressed_pairs(model).into_iter().map(advice).collect() }
+    let pairs = pressed_pairs(model);
+    together(pairs.iter().map(|pairs| pair_advice(model, &frames, pairs, settings, how)).collect())
+}
+
+/// The advice on all pairs of bodies, with that on the resolution of shapes: of each where it is pressed hardest and, of the
+/// same load, on the smallest surface, so that one number is told for all its contacts.
+fn together(mut looked: Vec<(Subject, PairAdvice)>) -> Advice {
+    let mut order: Vec<_> = looked.iter_mut().filter(|(_, advice)| advice.pressed.is_some()).collect();
+    let area = |advice: &PairAdvice| advice.pressed.map_or(0.0, |pressed| pressed.area);
+    order.sort_by(|(_, p), (_, q)| q.load.total_cmp(&p.load).then(area(p).total_cmp(&area(q))));
+    let mut known = Vec::new();
+    for (subject, advice) in order {
+        let places: BTreeSet<_> = subject.pairs.iter().flat_map(GeometryPair::geometries).collect();
+        // Whether there is a mesh of which no resolution is known.
+        let mut is_unknown = false;
+        for place in places {
+            let geometry = &subject.model.bodies()[place.0].geometries[place.1];
+            let Some(primitive) = geometry.primitive else {
+                is_unknown |= !geometry.collider.geometry.is_half_space();
+                continue;
+            };
+            let shape = (primitive, geometry.material);
+            // Flat faces need no resolution.
+            let is_box = matches!(primitive.0, Shape::Box { .. });
+            if !is_box && !known.contains(&shape) && is_pressed(subject, place) {
+                known.push(shape);
+                let found = resolution_advice(subject, place);
+                is_unknown |= found.is_none();
+                advice.resolutions.extend(found.filter(|found| found.advised != found.now));
+            }
+        }
+        advice.remarks.extend(advice.resolutions.iter().map(ResolutionAdvice::remark));
+        if is_unknown && advice.resolutions.is_empty() {
+            advice.remarks.extend(advice.pressed.as_ref().and_then(mesh));
+        }
+    }
+    Advice { pairs: looked.into_iter().map(|(_, advice)| advice).collect() }
 }
 
 /// Where two bodies press each other hardest on a motion that is looked at.
@@ -124,22 +168,26 @@ impl<'m> MotionAdvice<'m> {
     /// What to expect of the bodies that touched. They are pressed together from where they are: of `how` the load, another
     /// one than theirs, and the elastic materials count.
     pub fn advice(&self, settings: &SimulationSettings, how: &Pressing) -> Advice {
-        let of_pair = |hardest: &Hardest| {
+        let touched = || self.hardest.iter().filter(|hardest| hardest.force > 0.0);
+        let pressing = |hardest: &Hardest| {
             let (load, elastic) = (how.load.or(Some(hardest.force)), how.elastic.clone());
-            let how = Pressing { load, elastic, ..Default::default() };
-            pair_advice(self.model, &hardest.frames, &hardest.pairs, settings, &how)
+            Pressing { load, elastic, ..Default::default() }
         };
-        Advice { pairs: self.hardest.iter().filter(|hardest| hardest.force > 0.0).map(of_pair).collect() }
+        let hows: Vec<Pressing> = touched().map(pressing).collect();
+        let looked = touched()
+            .zip(&hows)
+            .map(|(hardest, how)| pair_advice(self.model, &hardest.frames, &hardest.pairs, settings, how));
+        together(looked.collect())
     }
 }
 
-fn pair_advice(
-    model: &Model,
-    frames: &[BodyFrame],
-    pairs: &[GeometryPair],
-    settings: &SimulationSettings,
-    how: &Pressing,
-) -> PairAdvice {
+fn pair_advice<'m>(
+    model: &'m Model,
+    frames: &'m [BodyFrame],
+    pairs: &'m [GeometryPair],
+    settings: &'m SimulationSettings,
+    how: &'m Pressing,
+) -> (Subject<'m>, PairAdvice) {
     let bodies = [pairs[0].bodies.a, pairs[0].bodies.b];
     let masses = bodies.map(|body| mass(model, body));
     let lighter = masses[0].min(masses[1]);
@@ -157,7 +205,8 @@ fn pair_advice(
     let elastic =
         elastic_advice(&subject).and_then(|advice| advice.map_err(|remark| remarks.push(remark)).ok());
     let [a, b] = bodies.map(|body| model.bodies()[body].name.clone());
-    PairAdvice { a, b, load, pressed: pressed.ok(), contact_time, elastic, remarks }
+    let (pressed, resolutions) = (pressed.ok(), Vec::new());
+    (subject, PairAdvice { a, b, load, pressed, contact_time, elastic, resolutions, remarks })
 }
 
 #[cfg(test)]

@@ -128,6 +128,12 @@ impl<'m> Press<'m> {
         Some(press)
     }
 
+    /// The same way with other geometries of the same bodies, and some of their pairs.
+    pub fn on(&self, model: &'m Model, pairs: &'m [GeometryPair]) -> Self {
+        let (frames, workspace) = (self.frames.clone(), PairWorkspace::default());
+        Self { model, pairs, frames, workspace, ..*self }
+    }
+
     /// The force on A in W with A moved by a way.
     fn wrench_on_a(&mut self, way: f64) -> Vector3<f64> {
         let a = self.pairs[0].bodies.a;
@@ -152,7 +158,7 @@ impl<'m> Press<'m> {
     }
 
     /// The penetration at which the force is a load.
-    fn penetration(&mut self, load: f64) -> Result<f64, NotPressed> {
+    pub fn penetration(&mut self, load: f64) -> Result<f64, NotPressed> {
         let mut ends = [0.0, 1e-4 * self.size];
         let mut largest = 0.0_f64;
         loop {
@@ -198,12 +204,16 @@ impl<'m> Press<'m> {
         self.direction
     }
 
+    /// How the force grows at a penetration, N/m.
+    pub fn stiffness_at(&mut self, penetration: f64) -> f64 {
+        let step = 1e-3 * penetration;
+        (self.force_at(penetration + step) - self.force_at(penetration - step)) / (2.0 * step)
+    }
+
     /// The bodies pressed together with a load.
     fn pressed(&mut self, load: f64) -> Result<Pressed, NotPressed> {
         let penetration = self.penetration(load)?;
-        let step = 1e-3 * penetration;
-        let stiffness =
-            (self.force_at(penetration + step) - self.force_at(penetration - step)) / (2.0 * step);
+        let stiffness = self.stiffness_at(penetration);
         let elements = self.patch(penetration).elements;
         let contact = self.model.body_pair_contact(&self.frames, self.pairs, &mut self.workspace);
         let (area, max_pressure) = (contact.area, contact.max_pressure);

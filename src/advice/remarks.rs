@@ -49,7 +49,7 @@ pub(super) struct Subject<'m> {
 }
 
 /// A number with two digits.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.1e}").parse().unwrap_or(x);
     match rounded.abs() {
         usual if (1e-3..1e4).contains(&usual) => format!("{rounded}"),
@@ -102,7 +102,6 @@ pub(super) fn remarks(subject: &Subject, pressed: &Result<Pressed, NotPressed>) 
     match pressed {
         Ok(pressed) => {
             remarks.extend(depth(subject, pressed));
-            remarks.extend(mesh(pressed));
             remarks.extend(step(subject, pressed));
             remarks.extend(rolling(subject, pressed));
         }
@@ -153,7 +152,7 @@ fn sinks(subject: &Subject, largest: f64) -> String {
 }
 
 /// A contact surface of few elements.
-fn mesh(pressed: &Pressed) -> Option<String> {
+pub(super) fn mesh(pressed: &Pressed) -> Option<String> {
     let radius = (pressed.area / std::f64::consts::PI).sqrt();
     (pressed.elements < FEW_ELEMENTS).then(|| {
         format!(

@@ -3,6 +3,7 @@
 use nalgebra::Vector3;
 
 use super::error::FieldError;
+use super::layers::{graded_levels, split_at_levels};
 use super::pressure_field::PressureField;
 use crate::geometry::{MeshError, Shape, VertexPlace, VolumeMesh, vertex_places};
 
@@ -56,11 +57,30 @@ impl PressureField {
         let (mesh, extent) = primitive_field(shape, resolution)?;
         Self::new(mesh, extent)
     }
+
+    /// The field of a shape with the pressure law of this one, which is of that shape too, at another resolution in
+    /// metres.
+    ///
+    /// # Errors
+    /// As [`Shape::volume_mesh`], and when this is no field of a shape.
+    pub(crate) fn at_resolution(&self, shape: &Shape, resolution: f64) -> Result<Self, FieldError> {
+        // The extent of a shape's vertices is 0 or 1, so those of the law's are its values at the ends of layers.
+        let mut values: Vec<f64> = self.extent().iter().copied().filter(|value| *value >= 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let layers = values.len().saturating_sub(1);
+        let (mesh, extent) = primitive_field(shape, resolution)?;
+        let layered = split_at_levels(&mesh, &extent, &graded_levels(&extent, layers)?)?;
+        let value = |extent: &f64| values[((layers as f64 * extent.sqrt()).round() as usize).min(layers)];
+        let field = Self::new(layered.mesh, layered.extent.iter().map(value).collect())?;
+        Ok(field.with_exponent(self.exponent()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::PressureLaw;
 
     fn shapes() -> Vec<Shape> {
         vec![
@@ -85,6 +105,19 @@ mod tests {
                 assert!((primitive_extent(&shape, vertex) - value).abs() < 1e-14, "{shape:?} {vertex}");
             }
         }
+    }
+
+    #[test]
+    fn another_resolution_keeps_the_law() {
+        let shape = Shape::Cylinder { radius: 0.1, length: 0.3 };
+        let law = PressureLaw::power(1.5).unwrap();
+        let made = |resolution: f64| {
+            let (mesh, extent) = primitive_field(&shape, resolution).unwrap();
+            law.field(mesh, extent, 4).unwrap()
+        };
+        let (fine, remade) = (made(0.02), made(0.05).at_resolution(&shape, 0.02).unwrap());
+        assert_eq!((remade.mesh(), remade.extent()), (fine.mesh(), fine.extent()));
+        assert_eq!(remade.exponent(), Some(1.5));
     }
 
     /// The largest difference between the piecewise linear field and the shape's at the

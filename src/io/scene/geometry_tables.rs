@@ -75,13 +75,14 @@ pub(in crate::io) fn geometries(
     Ok(shapes.into_iter().map(|shape| body_geometry(x_bg, shape, material, context)).collect())
 }
 
-/// What a geometry is in contact: the geometry itself, the thickness of a half-space, and the
-/// mass properties at unit density of a bounded one.
+/// What a geometry is in contact: the geometry itself, the thickness of a half-space, the
+/// mass properties at unit density of a bounded one, and the shape and resolution of a primitive.
 #[derive(Clone)]
 pub(in crate::io) struct ContactShape {
     geometry: Arc<ContactGeometry>,
     thickness: f64,
     unit_mass: Option<MassProperties>,
+    primitive: Option<(Shape, f64)>,
 }
 
 /// A geometry of a body from its parts.
@@ -93,7 +94,7 @@ pub(in crate::io) fn body_geometry(
 ) -> BodyGeometry {
     let parameters = material.map_or(Material::NONE, |i| context.materials.borrow()[i].material);
     let collider = Collider::new(shape.geometry, parameters, shape.thickness);
-    BodyGeometry { x_bg, collider, material, unit_mass: shape.unit_mass }
+    BodyGeometry { x_bg, collider, material, unit_mass: shape.unit_mass, primitive: shape.primitive }
 }
 
 /// What to say of a geometry with tetrahedra in which the pressure vanishes.
@@ -222,7 +223,7 @@ pub(in crate::io) fn half_space(
     let thickness = t.thickness.map(|x| number(x, Range::Positive, &field)).transpose()?;
     let shape = |geometry, thickness| {
         let geometry = Arc::new(geometry);
-        ContactShape { geometry, thickness, unit_mass: None }
+        ContactShape { geometry, thickness, unit_mass: None, primitive: None }
     };
     match (rigid, thickness) {
         (true, _) => Ok(shape(ContactGeometry::RigidHalfSpace, 0.0)),
@@ -360,7 +361,7 @@ fn revolved(
     let properties = mesh.mass_properties().map_err(|e| problem(&e))?;
     let surface = RigidSurface::of_revolved(shape, mesh);
     let geometry = Arc::new(ContactGeometry::Rigid(surface));
-    Ok(ContactShape { geometry, thickness: 0.0, unit_mass: Some(properties) })
+    Ok(ContactShape { geometry, thickness: 0.0, unit_mass: Some(properties), primitive: None })
 }
 
 impl ContactShape {
@@ -378,7 +379,12 @@ impl ContactShape {
                 (ContactGeometry::Rigid(RigidSurface::new(mesh)), properties)
             }
         };
-        Ok(Self { geometry: Arc::new(geometry), thickness: 0.0, unit_mass: Some(properties) })
+        Ok(Self {
+            geometry: Arc::new(geometry),
+            thickness: 0.0,
+            unit_mass: Some(properties),
+            primitive: None,
+        })
     }
 }
 
@@ -430,6 +436,7 @@ pub(in crate::io) fn primitive(
     };
     let meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
     let mut made = ContactShape::from_meshes(meshes, law, table)?;
+    made.primitive = Some((*shape, resolution));
     if let ContactGeometry::Rigid(surface) = &*made.geometry {
         let surface = RigidSurface::of_shape(*shape, surface.mesh().clone());
         made.geometry = Arc::new(ContactGeometry::Rigid(surface));

@@ -2,6 +2,7 @@
 
 use super::mass::MassSource;
 use crate::contact::{Collider, ContactGeometry};
+use crate::geometry::Shape;
 use crate::scalar::Scalar;
 use crate::spatial::{MassProperties, MassPropertiesError, RigidTransform, SpatialVelocity};
 
@@ -20,6 +21,8 @@ pub struct BodyGeometry<T = f64> {
     /// Mass properties of the geometry filled with unit density, in its own frame. `None` for
     /// half-spaces.
     pub unit_mass: Option<MassProperties<T>>,
+    /// The shape that its mesh was made of, and the resolution, m, where it is known: in models of scenes.
+    pub primitive: Option<(Shape, f64)>,
 }
 
 impl BodyGeometry {
@@ -30,7 +33,7 @@ impl BodyGeometry {
             ContactGeometry::Rigid(surface) => surface.mesh().mass_properties().ok(),
             ContactGeometry::CompliantHalfSpace | ContactGeometry::RigidHalfSpace => None,
         };
-        Self { x_bg: RigidTransform::identity(), collider, material: None, unit_mass }
+        Self { x_bg: RigidTransform::identity(), collider, material: None, unit_mass, primitive: None }
     }
 
     /// The geometry at a pose in the body's frame.
@@ -54,6 +57,7 @@ impl<T: Scalar> BodyGeometry<T> {
             collider: Collider::lift(&g.collider),
             material: g.material,
             unit_mass: g.unit_mass.as_ref().map(MassProperties::lift),
+            primitive: g.primitive,
         }
     }
 
@@ -64,6 +68,7 @@ impl<T: Scalar> BodyGeometry<T> {
             collider: self.collider.real(),
             material: self.material,
             unit_mass: self.unit_mass.as_ref().map(MassProperties::real),
+            primitive: self.primitive,
         }
     }
 }
