@@ -88,6 +88,20 @@ impl Shape {
         Ok(())
     }
 
+    /// The volume, m³.
+    pub fn volume(&self) -> f64 {
+        let ball = 4.0 / 3.0 * std::f64::consts::PI;
+        match *self {
+            Self::Sphere { radius } => ball * radius.powi(3),
+            Self::Box { size: [x, y, z] } => x * y * z,
+            Self::Cylinder { radius, length } => std::f64::consts::PI * radius * radius * length,
+            Self::Capsule { radius, length } => {
+                std::f64::consts::PI * radius * radius * length + ball * radius.powi(3)
+            }
+            Self::Ellipsoid { semi_axes: [x, y, z] } => ball * x * y * z,
+        }
+    }
+
     /// A tetrahedral mesh of the shape with its medial axis resolved, in the shape's frame:
     /// vertices lie on the boundary or on the medial axis, and each tetrahedron has both kinds.
     ///

@@ -12,6 +12,8 @@ use isobar::contact::{
     contact_energy,
 };
 use isobar::geometry::{ConvexPolyhedron, HalfSpace};
+use isobar::io::Scene;
+use isobar::multibody::BodyGeometry;
 use isobar::spatial::{RigidTransform, SpatialForce, rotation_exponential};
 use nalgebra::{Matrix3, Vector3};
 use rand::SeedableRng;
@@ -375,6 +377,72 @@ fn pairs_that_cannot_touch_are_told_from_those_that_do_not() {
             // Nothing is below the ground here; a half-space as A is not above anything.
             if let Ok(found) = found {
                 assert!(found.is_none() || a.geometry.is_half_space());
+            }
+        }
+    }
+}
+
+/// A geometry of a scene, of material with a modulus of 1e5 Pa.
+fn of_scene(geometry: &str) -> BodyGeometry {
+    let text = format!(
+        "[materials.foam]\nhydroelastic_modulus = 1e5\n[[bodies]]\nname = \"body\"\ndensity = 1.0\n[[bodies.geometries]]\n\
+         {geometry}\nmaterial = \"foam\"\n"
+    );
+    let scene = Scene::parse(&text, "scene.toml").expect("a scene");
+    scene.model.bodies()[0].geometries[0].clone()
+}
+
+/// The root mean square errors of the force and the stiffness of a ball that is turned at random over a rigid floor, a part of its
+/// radius deep, which bears F(h) = 2 π E ((R² − h²)/2 − (R³ − h³)/(3 R)) with its centre h above it.
+fn errors_of_ball(mesh: &str, part: f64) -> [f64; 2] {
+    let (modulus, r) = (1e5, 0.05_f64);
+    let ball = of_scene(&format!("shape = {{ sphere = {{ radius = {r}, {mesh} }} }}")).collider;
+    let (floor, h, step) = (rigid_half_space(), (1.0 - part) * r, 1e-6);
+    let exact = 2.0 * PI * modulus * ((r * r - h * h) / 2.0 - (r.powi(3) - h.powi(3)) / (3.0 * r));
+    let stiffness = 2.0 * PI * modulus * h * (1.0 - h / r);
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut squares = [0.0; 2];
+    const TURNS: usize = 100;
+    for _ in 0..TURNS {
+        let turn = random_pose(&mut random, 0.0).rotation;
+        let force = |height: f64| {
+            let x_wb = RigidTransform::new(turn, Vector3::new(0.0, 0.0, height));
+            let patch = query(&ball, x_wb, &floor, RigidTransform::identity(), BOTH[1]);
+            patch.map_or(0.0, |patch| patch.wrench_on_a.translational.z)
+        };
+        let slope = (force(h - step) - force(h + step)) / (2.0 * step);
+        squares[0] += (force(h) / exact - 1.0).powi(2);
+        squares[1] += (slope / stiffness - 1.0).powi(2);
+    }
+    squares.map(|sum| (sum / TURNS as f64).sqrt())
+}
+
+#[test]
+fn meshes_with_the_volume_of_their_shape_bear_its_force() {
+    for (shape, volume) in [
+        ("sphere = { radius = 0.1", 4.0 / 3.0 * PI * 1e-3),
+        ("cylinder = { radius = 0.1, length = 0.3", PI * 3e-3),
+        ("capsule = { radius = 0.1, length = 0.3", PI * 3e-3 + 4.0 / 3.0 * PI * 1e-3),
+        ("ellipsoid = { semi_axes = [0.1, 0.2, 0.3]", 4.0 / 3.0 * PI * 6e-3),
+    ] {
+        for kind in ["", "\nrigid = true"] {
+            let with = |mesh: &str| {
+                let made = of_scene(&format!("shape = {{ {shape}, resolution = 0.08{mesh} }} }}{kind}"));
+                made.unit_mass.expect("a volume").mass
+            };
+            assert_relative_eq!(with(", equal_volume = true"), volume, max_relative = 1e-12);
+            assert!(with("") < 0.97 * volume, "{shape}");
+        }
+    }
+    println!("errors of force and stiffness, %, as vertices lie on the ball and with its volume:");
+    for (tetrahedra, resolution) in [(80, 0.05), (320, 0.025), (1280, 0.0125), (5120, 0.006)] {
+        for part in [0.02, 0.05, 0.1, 0.2] {
+            let [inside, equal] = ["", ", equal_volume = true"].map(|mesh| {
+                errors_of_ball(&format!("resolution = {resolution}{mesh}"), part).map(|error| 100.0 * error)
+            });
+            println!("{tetrahedra} tetrahedra, depth {part} R: {inside:.2?} {equal:.2?}");
+            if tetrahedra == 320 && part >= 0.05 {
+                assert!(equal.iter().all(|&error| error < 2.0) && inside[0] > 8.0, "{equal:?} {inside:?}");
             }
         }
     }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nalgebra::Vector3;
+
 use crate::contact::{Collider, ContactGeometry, Material};
 use crate::field::{RigidSurface, SoftPart, primitive_field, soft_part};
 use crate::geometry::{Revolved, Shape, doubly_counted};
@@ -37,8 +39,8 @@ pub(in crate::io) struct GeometryContext<'a> {
 }
 
 /// What tells primitives from others: the shape's kind and the bits of its lengths and of its
-/// resolution, whether it is rigid, and its pressure law.
-pub(in crate::io) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], bool, Vec<u64>);
+/// resolution, whether its mesh has its volume, whether it is rigid, and its pressure law.
+pub(in crate::io) type PrimitiveKey = (std::mem::Discriminant<Shape>, [u64; 4], [bool; 2], Vec<u64>);
 
 /// The geometry of a body that a table gives, or several: pieces.
 pub(in crate::io) fn geometries(
@@ -243,35 +245,38 @@ fn bounded(
     context: &GeometryContext,
     field: &FieldPath,
 ) -> Result<ContactShape, Problem> {
-    let primitive =
-        |shape: &Shape, resolution, here: &FieldPath| primitive(shape, resolution, rigid, law, context, here);
+    let primitive = |shape: &Shape, mesh, here: &FieldPath| primitive(shape, mesh, rigid, law, context, here);
     let meshes = match t {
         ShapeTable::Sphere(s) => {
             let here = field.key("sphere");
             let radius = number(s.radius, Range::Positive, &here.key("radius"))?;
-            return primitive(&Shape::Sphere { radius }, s.resolution, &here);
+            return primitive(&Shape::Sphere { radius }, (s.resolution, s.equal_volume), &here);
         }
         ShapeTable::Box(b) => {
             let here = field.key("box");
             let size = vector(b.size, Range::Positive, &here.key("size"))?;
-            return primitive(&Shape::Box { size: size.into() }, b.resolution, &here);
+            return primitive(&Shape::Box { size: size.into() }, (b.resolution, false), &here);
         }
         ShapeTable::Cylinder(c) => {
             let here = field.key("cylinder");
             let radius = number(c.radius, Range::Positive, &here.key("radius"))?;
             let length = number(c.length, Range::Positive, &here.key("length"))?;
-            return primitive(&Shape::Cylinder { radius, length }, c.resolution, &here);
+            return primitive(&Shape::Cylinder { radius, length }, (c.resolution, c.equal_volume), &here);
         }
         ShapeTable::Capsule(c) => {
             let here = field.key("capsule");
             let radius = number(c.radius, Range::Positive, &here.key("radius"))?;
             let length = number(c.length, Range::Positive, &here.key("length"))?;
-            return primitive(&Shape::Capsule { radius, length }, c.resolution, &here);
+            return primitive(&Shape::Capsule { radius, length }, (c.resolution, c.equal_volume), &here);
         }
         ShapeTable::Ellipsoid(e) => {
             let here = field.key("ellipsoid");
             let axes = vector(e.semi_axes, Range::Positive, &here.key("semi_axes"))?;
-            return primitive(&Shape::Ellipsoid { semi_axes: axes.into() }, e.resolution, &here);
+            return primitive(
+                &Shape::Ellipsoid { semi_axes: axes.into() },
+                (e.resolution, e.equal_volume),
+                &here,
+            );
         }
         ShapeTable::Cone(t) => return cone(t, rigid, &field.key("cone")),
         ShapeTable::Bolt(t) => return bolt(t, rigid, &field.key("bolt")),
@@ -411,10 +416,26 @@ fn lengths(shape: &Shape) -> [f64; 3] {
     }
 }
 
+/// Widens the mesh of a shape until it has its volume: one with straight sides across these alone.
+fn fill_volume(meshes: &mut Meshes, shape: &Shape) {
+    let (volume, vertices) = match meshes {
+        Meshes::Compliant(mesh, _) => (mesh.boundary().volume(), &mut mesh.vertices),
+        Meshes::Rigid(mesh) => (mesh.volume(), &mut mesh.vertices),
+    };
+    let ratio = shape.volume() / volume;
+    let scale = match shape {
+        Shape::Sphere { .. } | Shape::Ellipsoid { .. } => Vector3::repeat(ratio.cbrt()),
+        Shape::Box { .. } | Shape::Cylinder { .. } | Shape::Capsule { .. } => {
+            Vector3::new(ratio.sqrt(), ratio.sqrt(), 1.0)
+        }
+    };
+    vertices.iter_mut().for_each(|vertex| vertex.component_mul_assign(&scale));
+}
+
 /// A primitive, the same for all that have equal lengths, resolutions and pressure laws.
 pub(in crate::io) fn primitive(
     shape: &Shape,
-    resolution: Option<f64>,
+    (resolution, equal_volume): (Option<f64>, bool),
     rigid: bool,
     law: &LayeredLaw,
     context: &GeometryContext,
@@ -425,7 +446,12 @@ pub(in crate::io) fn primitive(
         None => DEFAULT_RESOLUTION * resolved_length(shape),
     };
     let [a, b, c] = lengths(shape);
-    let key = (std::mem::discriminant(shape), [a, b, c, resolution].map(f64::to_bits), rigid, law.key());
+    let key = (
+        std::mem::discriminant(shape),
+        [a, b, c, resolution].map(f64::to_bits),
+        [equal_volume, rigid],
+        law.key(),
+    );
     if let Some(made) = context.primitives.borrow().get(&key) {
         return Ok(made.clone());
     }
@@ -434,9 +460,12 @@ pub(in crate::io) fn primitive(
     } else {
         primitive_field(shape, resolution).map(|(mesh, extent)| Meshes::Compliant(mesh, extent))
     };
-    let meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
+    let mut meshes = meshes.map_err(|error| Problem::new(table.clone(), error))?;
+    if equal_volume {
+        fill_volume(&mut meshes, shape);
+    }
     let mut made = ContactShape::from_meshes(meshes, law, table)?;
-    made.primitive = Some((*shape, resolution));
+    made.primitive = (!equal_volume).then_some((*shape, resolution));
     if let ContactGeometry::Rigid(surface) = &*made.geometry {
         let surface = RigidSurface::of_shape(*shape, surface.mesh().clone());
         made.geometry = Arc::new(ContactGeometry::Rigid(surface));

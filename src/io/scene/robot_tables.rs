@@ -411,7 +411,7 @@ fn contact_shape(
     match &shape.geometry {
         LinkGeometry::Primitive(primitive_shape) => {
             let resolution = t.resolution.or(shape.proximity.resolution);
-            primitive(primitive_shape, resolution, rigid, &law, context, field)
+            primitive(primitive_shape, (resolution, false), rigid, &law, context, field)
         }
         LinkGeometry::HalfSpace if rigid => half_space(&HalfSpaceTable { thickness: None }, true, field),
         LinkGeometry::HalfSpace => Err(Problem::new(

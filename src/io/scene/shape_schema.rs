@@ -150,6 +150,10 @@ pub(in crate::io) struct SphereTable {
     /// Length of the mesh's edges.
     #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
+    /// Whether the mesh is widened until it has the volume of the shape, whose surface it then crosses. Else its vertices are on
+    /// that surface, as Drake's are, and a coarse mesh is thinner.
+    #[serde(default)]
+    pub equal_volume: bool,
 }
 
 /// A box around its frame's origin.
@@ -179,6 +183,10 @@ pub(in crate::io) struct CylinderTable {
     /// Length of the mesh's edges.
     #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
+    /// Whether the mesh is widened until it has the volume of the shape, whose surface it then crosses. Else its vertices are on
+    /// that surface, as Drake's are, and a coarse mesh is thinner.
+    #[serde(default)]
+    pub equal_volume: bool,
 }
 
 /// A cylinder with half balls at both ends, around its frame's origin, its axis along z.
@@ -195,6 +203,10 @@ pub(in crate::io) struct CapsuleTable {
     /// Length of the mesh's edges.
     #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the radius"))))]
     pub resolution: Option<f64>,
+    /// Whether the mesh is widened until it has the volume of the shape, whose surface it then crosses. Else its vertices are on
+    /// that surface, as Drake's are, and a coarse mesh is thinner.
+    #[serde(default)]
+    pub equal_volume: bool,
 }
 
 /// An ellipsoid around its frame's origin.
@@ -208,6 +220,10 @@ pub(in crate::io) struct EllipsoidTable {
     /// Length of the mesh's edges.
     #[cfg_attr(test, schemars(extend("x-unit" = "m", "x-default" = resolution_of("the middle semi-axis"))))]
     pub resolution: Option<f64>,
+    /// Whether the mesh is widened until it has the volume of the shape, whose surface it then crosses. Else its vertices are on
+    /// that surface, as Drake's are, and a coarse mesh is thinner.
+    #[serde(default)]
+    pub equal_volume: bool,
 }
 
 /// A rigid cone or truncated cone around its frame's origin, its axis along z, half its length above the origin and half below.
