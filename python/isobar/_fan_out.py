@@ -131,19 +131,23 @@ def _work(
         alone = min(_SHARES * workers, max(workers, 64))
         while missing and lost is None and (chunk or len(futures) < alone):
             lost = send(chunk or 1)
-        slowest, count = 0.0, 0
-        while count < len(futures):
-            future, count = ended.get(), count + 1
+        slowest = 0.0
+        while futures:
+            future = ended.get()
+            sent = futures.pop(future)
             try:
                 seconds, outcomes = future.result()
             except Exception as error:  # What a job raises is an outcome: this is the engine's.
                 lost = error
                 continue
-            for i, outcome in zip(futures[future], outcomes):
+            finally:
+                # While it is referred to, Dask does it again when the worker that has its result is lost.
+                del future
+            for i, outcome in zip(sent, outcomes):
                 keep(i, outcome)
             slowest = max(slowest, seconds)
             # Those that fail may do so early.
-            if outcomes[0][0] or count == len(futures):
+            if outcomes[0][0] or not futures:
                 while missing and lost is None:
                     lost = send(_size(len(missing), workers, slowest))
     finally:

@@ -279,7 +279,7 @@ class Scene:
 
         `controls` has a row for each step and a column for each of `control_names`, in place of the commands of the file;
         controllers add to it. Or it is a function of time in s and `State` that is called at the start of each step, on a thread
-        of isobar, and returns the row, an array of shape (m,), in a scene without controllers. Gradients take its derivatives by
+        of isobar, and returns the row, an array of shape (m,). Gradients take its derivatives by
         the numbers of the state too: it may return `(row, derivatives)`, the latter of shape (m, n), or `isobar.jax.loss` and
         `isobar.torch.loss` make them, or else they are differences; deflections of bristles do not count.
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use isobar::io::{self, state_numbers};
 use isobar::multibody::{ForcesIn, NoForces, State};
 use isobar::rollout::{
-    ClosedLoop, ControlLaw, Controls, DifferentiableLoss, GaussNewton, Rollout, SampledController,
-    SimulationError, SimulationSettings, StepReport, Trajectory, Watch,
+    ClosedLoop, Controls, DifferentiableLoss, GaussNewton, Rollout, SampledController, SimulationError,
+    SimulationSettings, StepReport, Trajectory, Watch,
 };
 use isobar_report::{Page, Recorder, write_page};
 use numpy::{PyArray1, PyArray2};
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrays::{finite, matrix, new_matrix};
-use crate::control::Own;
+use crate::control::{Acting, Own, acting};
 use crate::derivatives::{Cotangents, LinearResiduals, in_tangent_space};
 use crate::failure::Failure;
 use crate::forces::OwnForces;
@@ -37,7 +37,7 @@ pub struct Task {
     /// Control values of each step, in place of the commands of the file.
     pub controls: Option<Controls>,
     /// What makes them, until it is simulated.
-    pub own: Option<SampledController<Own>>,
+    pub own: Option<Own>,
     pub forces: Option<OwnForces>,
 }
 
@@ -60,8 +60,12 @@ impl Task {
         }
     }
 
-    fn closed_loop(&self) -> ClosedLoop<'_, ControlLaw> {
-        ClosedLoop::new(self.rollout(), self.scene.controllers(), self.scene.controller_parameters())
+    /// Under the controllers of the file, and perhaps one of Python's.
+    fn closed_loop<'a>(
+        &'a self,
+        controllers: &'a [SampledController<Acting<'a>>],
+    ) -> ClosedLoop<'a, Acting<'a>> {
+        ClosedLoop::new(self.rollout(), controllers, self.scene.controller_parameters())
     }
 
     /// Simulates to the end, to a step that fails, or until it is told to stop.
@@ -73,21 +77,19 @@ impl Task {
             watch.look(step);
             trajectory.times.push(step.time);
             trajectory.states.push(step.state.clone());
-            let is_well =
-                own.as_ref().is_none_or(|own| own.controller.sees(state_numbers(&scene.model, step.state)));
+            let is_well = own.as_ref().is_none_or(|own| own.sees(state_numbers(&scene.model, step.state)));
             let has_raised = self.forces.as_ref().is_some_and(OwnForces::has_raised);
             let goes_on = is_well && !has_raised && !stop.load(Ordering::Relaxed);
             Ok(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         };
-        let outcome = match &own {
-            None => self.closed_loop().try_for_each(look),
-            Some(own) => {
-                let (none, own) = (Controls::none(), std::slice::from_ref(own));
-                ClosedLoop::new(self.rollout().with_controls(&none), own, &[]).try_for_each(look)
-            }
-        };
+        let (controllers, none) = (acting(scene.controllers(), own.as_ref()), Controls::none());
+        let mut closed_loop = self.closed_loop(&controllers);
+        if own.is_some() {
+            closed_loop.rollout.controls = &none;
+        }
+        let outcome = closed_loop.try_for_each(look);
         if let Some(own) = &own {
-            self.controls = own.controller.rows()?;
+            self.controls = own.rows()?;
         }
         self.unless_raised(())?;
         let failure = match outcome {
@@ -218,10 +220,6 @@ pub fn rollouts(py: Python<'_>, members: Vec<Member<'_>>, until: f64) -> PyResul
         let (scene, name) =
             (scene.get(), if members.len() == 1 { "state".to_owned() } else { format!("states[{i}]") });
         let function = controls.as_ref().filter(|controls| controls.is_callable());
-        if function.is_some() && scene.has_controllers() {
-            let allowed = "an array, as the scene has controllers of its own";
-            return Err(Failure::argument("controls", "a function", allowed));
-        }
         let rows = scene.controls(controls.as_ref().filter(|_| function.is_none()), None)?;
         let called =
             |of: &Bound<'_, PyAny>| Own::called(of.clone().unbind(), scene.scene.model.command_dimension());
@@ -259,21 +257,16 @@ pub fn gradients<'py>(
         Ok((motion, Wanted::new(model, &parameters)?, (by_values, own), length))
     });
     let prepared = prepared.collect::<Result<Vec<_>, Failure>>()?;
-    type Given = (Vec<f64>, Option<SampledController<Own>>);
+    type Given = (Vec<f64>, Option<Own>);
     let one = |(motion, wanted, (by_values, own), length): (&Motion, Wanted, Given, usize)| {
         let Motion { task, trajectory: Trajectory { states, .. }, .. } = motion;
         let mut rows = by_values.chunks_exact(length.max(1));
         let of = |state| in_tangent_space(&task.scene.model, state, rows.next().unwrap_or_default());
         let loss = Cotangents(states.iter().map(of).collect());
         let losses: [&dyn DifferentiableLoss; 1] = [&loss];
-        let found = match own {
-            None => task.closed_loop().loss_gradients_over(states, &losses, &wanted.parameters),
-            Some(own) => ClosedLoop::new(task.rollout(), &[own], &[]).loss_gradients_over(
-                states,
-                &losses,
-                &wanted.parameters,
-            ),
-        }?;
+        let controllers = acting(task.scene.controllers(), own.as_ref());
+        let found =
+            task.closed_loop(&controllers).loss_gradients_over(states, &losses, &wanted.parameters)?;
         let found = found.into_iter().next();
         let found = found.ok_or_else(|| Failure::Simulation("there is no gradient".to_owned()))?;
         let loss = found.loss;
@@ -303,9 +296,9 @@ impl Motion {
 
     /// The control values of all steps, with what controllers of the file add.
     pub fn applied(&self) -> Result<Controls, Failure> {
-        match self.task.scene.controllers() {
+        match &*acting(self.task.scene.controllers(), None) {
             [] => Ok(self.task.rollout().control_rows()?.into_owned()),
-            _ => Ok(self.task.closed_loop().simulate()?.1),
+            controllers => Ok(self.task.closed_loop(controllers).simulate()?.1),
         }
     }
 

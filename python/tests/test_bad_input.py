@@ -145,10 +145,6 @@ def test_exceptions_of_functions_have_their_time(thrown):
     for call in (lambda: motion.gradient(residuals[0]), motion.linearize, lambda: motion.hessian_product(residuals, {})):
         with pytest.raises(ZeroDivisionError, match="later"):
             call()
-    control = failing("controls")["controls"]
-    controlled = isobar.Scene.load(ROOT / "examples/codesign/scene.toml")
-    with pytest.raises(isobar.InputError, match="controls: found a function; .* controllers of its own"):
-        controlled.rollout(0.01, control)
 
 
 def test_scenes_that_cannot_move():

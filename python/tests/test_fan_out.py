@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import weakref
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -180,6 +181,22 @@ def test_errors_that_cannot_be_sent_are_told(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
     with pytest.raises(Unsendable):
         isobar.run_jobs(partial(unsendable, tmp_path), [2])
+
+
+def test_results_are_not_held_by_the_engine():
+    # Of a worker that is lost, Dask does all again that somebody refers to.
+    futures, held = [], []
+
+    class Watched(ThreadPoolExecutor):
+        def submit(self, *arguments):
+            held.append(sum(future() is not None and future().done() for future in futures))
+            future = super().submit(*arguments)
+            futures.append(weakref.ref(future))
+            return future
+
+    with Watched(1) as executor:
+        assert isobar.run_jobs(abs, range(40), executor, chunk=1) == list(range(40))
+    assert len(held) == 40 and max(held) < 8
 
 
 def test_a_class_of_executors_makes_one():

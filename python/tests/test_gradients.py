@@ -287,6 +287,26 @@ def test_a_function_controls_as_a_controller_of_the_file_does(thrown):
     assert np.array_equal(other.linearize().by_control, ours.linearize().by_control)
 
 
+def test_a_function_controls_beside_a_controller_of_the_file(thrown):
+    theirs = isobar.Scene.parse(THROWN + PID).rollout(until=0.1)
+    # Each does a part of what that one does.
+    scene = isobar.Scene.parse(THROWN + PID.replace("0.3", "0.1").replace("0.05", "0.0"))
+    ours = scene.rollout(0.1, lambda time, state: hold(time, state) - 0.1 * (1.0 - state["hinge"].q))
+    assert ours.values == pytest.approx(theirs.values, rel=1e-12, abs=1e-12)
+    w, names = weights(scene), ["ball.mass", "hinge.damping"]
+    expected, found = theirs.gradient(w, names), ours.gradient(w, names)
+    assert found.by_state == pytest.approx(expected.by_state, rel=1e-7, abs=1e-8)
+    assert found.by_parameters == pytest.approx(expected.by_parameters, rel=1e-7)
+    assert found.by_controls == pytest.approx(expected.by_controls, rel=1e-7, abs=1e-10)
+    # Of the gains and the target, those of the target are alike but for the gain.
+    assert found.by_controllers.shape == expected.by_controllers.shape
+    assert found.by_controllers[-1] == pytest.approx(expected.by_controllers[-1] / 3, rel=1e-7)
+    by_names, by_controls = ours.hessian_product(w[None], {"ball.mass": 0.3})
+    same_names, same_controls = theirs.hessian_product(w[None], {"ball.mass": 0.3})
+    assert by_names == pytest.approx(same_names, rel=1e-7) and by_controls == pytest.approx(same_controls, rel=1e-7, abs=1e-10)
+    assert ours.linearize().by_control == pytest.approx(theirs.linearize().by_control, rel=1e-7, abs=1e-9)
+
+
 def test_the_gradient_through_a_function_of_all_of_the_state():
     # With bristles, which come after what it is differentiated by.
     scene = isobar.Scene.parse(f"contact.bristle_length = 1e-4\n{THROWN}")
