@@ -84,6 +84,33 @@ fn every_nth_state_the_first_and_the_last_are_written() {
 
 /// A run of a million years is refused at once where its output cannot be written.
 #[test]
+fn what_sleeps_stays_to_the_last_digit() {
+    let folder = Folder::new("sleep");
+    let scene = folder.file("scene.toml", SCENE);
+    let rows = |sleep: &[&str]| {
+        let out = folder.0.join("motion.csv");
+        let output =
+            isobar(&[&["simulate", text(&scene), "--until", "2", "--out", text(&out)], sleep].concat());
+        assert!(output.status.success(), "{output:?}");
+        let written = fs::read_to_string(out).expect("a motion");
+        let without_time = |row: &str| row.split_once(',').map(|(_, rest)| rest.to_owned());
+        written.lines().filter_map(without_time).collect::<Vec<String>>()
+    };
+    let [awake, asleep] = [rows(&[]), rows(&["--sleep"])];
+    assert_eq!(awake[..500], asleep[..500]);
+    assert!(asleep[1500..].iter().all(|row| *row == asleep[1500]));
+    assert_ne!(awake[1999], awake[1500]);
+    for (scene, sleep, said) in [
+        (SCENE.to_owned(), "--sleep=-1", "--sleep: found -1; it must be more than 0"),
+        (SCENE.replace("lagged", "rk4"), "--sleep", "--sleep: bodies sleep in steps of the kinds lagged"),
+    ] {
+        let output = isobar(&["simulate", text(&folder.file("other.toml", scene)), "--until", "0.1", sleep]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn outputs_are_tried_before_anything_is_computed() {
     let folder = Folder::new("tried");
     let scene = folder.file("scene.toml", SCENE);
