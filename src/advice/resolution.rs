@@ -175,7 +175,7 @@ fn others(model: &Model, one: &BodyGeometry) -> usize {
 }
 
 /// How fine the mesh of a geometry should be, given by its body and its number there: as now, where that is right. `None`
-/// where it is no primitive, and where no mesh is fine enough to compare with.
+/// where it is no primitive, and where no mesh is fine enough to compare with (of balls with three and more layers).
 pub(super) fn resolution_advice(subject: &Subject, place: (usize, usize)) -> Option<ResolutionAdvice> {
     let body = &subject.model.bodies()[place.0];
     let geometry = &body.geometries[place.1];
@@ -370,13 +370,14 @@ mod tests {
     /// With a law of layers, rigid, and lying on its side.
     #[test]
     fn meshes_of_all_kinds_are_compared() {
-        let law = format!("{BALL}\npressure_law = {{ power = {{ exponent = 1.5, layers = 3 }} }}");
+        let ball = BALL.replace("0.01", "0.03");
+        let law = format!("{ball}\npressure_law = {{ power = {{ exponent = 1.5, layers = 2 }} }}");
         let block = (TABLE, "shape = { box = { size = [0.4, 0.4, 0.2] } }\nmaterial = \"foam\"");
         let at = ("[0.3, 0, 0.2]", "[0.01, 0.02, 0.3]\nrpy = [1.5707963267948966, 0, 0]");
-        let cylinder = BALL.replace("sphere = { radius = 0.05", "cylinder = { radius = 0.05, length = 0.1");
+        let cylinder = ball.replace("sphere = { radius = 0.05", "cylinder = { radius = 0.05, length = 0.1");
         for (shape, others) in [
             (law, vec![]),
-            (BALL.replace("material", "rigid = true\nmaterial"), vec![block, at]),
+            (ball.replace("material", "rigid = true\nmaterial"), vec![block, at]),
             (cylinder, vec![at]),
         ] {
             let all: Vec<_> = std::iter::once((BALL, shape.as_str())).chain(others).collect();
