@@ -4,6 +4,8 @@
 //! the bodies at the same place, not at the same penetration. They depend on whether a corner or a facet comes first, so
 //! they are averaged over turns that leave the shape as it is.
 
+use std::f64::consts::{SQRT_2, TAU};
+
 use serde::Serialize;
 
 use super::pressing::Press;
@@ -18,6 +20,9 @@ use crate::spatial::rotation_from_rpy;
 const ALLOWED: f64 = 0.02;
 /// ... and with the finest of those that are compared: a quarter, so that what is said of others is right.
 const REFERENCE: f64 = 0.005;
+/// No mesh is advised that is coarser than this part of the radius: a place where it is pressed on its flat face does not show
+/// how round it is elsewhere.
+const COARSEST: f64 = 0.5;
 /// No mesh of more elements is made for a comparison: this many take a tenth of a second.
 const MOST_ELEMENTS: f64 = 1e5;
 /// Turns that are averaged over.
@@ -130,7 +135,7 @@ impl Part<'_> {
         let mut model = Model::lift(self.subject.model);
         let geometry = &mut model.bodies[self.place.0].geometries[self.place.1];
         geometry.collider = mesh.collider.clone();
-        let angle = |k: usize| self.round[k] * std::f64::consts::TAU * ANGLES[k] * turn as f64;
+        let angle = |k: usize| self.round[k] * TAU * ANGLES[k] * turn as f64;
         geometry.x_bg.rotation *= rotation_from_rpy(angle(0), angle(1), angle(2));
         model
     }
@@ -170,7 +175,7 @@ fn others(model: &Model, one: &BodyGeometry) -> usize {
 }
 
 /// How fine the mesh of a geometry should be, given by its body and its number there: as now, where that is right. `None`
-/// where it is no primitive, and where no mesh is fine enough to compare with.
+/// where it is no primitive, and where no mesh is fine enough to compare with (of balls with three and more layers).
 pub(super) fn resolution_advice(subject: &Subject, place: (usize, usize)) -> Option<ResolutionAdvice> {
     let body = &subject.model.bodies()[place.0];
     let geometry = &body.geometries[place.1];
@@ -181,15 +186,17 @@ pub(super) fn resolution_advice(subject: &Subject, place: (usize, usize)) -> Opt
         return None;
     }
     // Icospheres have edges half as long each, the others any number around.
-    let (ratio, round) = match shape {
-        Shape::Sphere { .. } => (2.0, [1.0; 3]),
-        Shape::Ellipsoid { .. } => (2.0, [0.0; 3]),
-        _ => (std::f64::consts::SQRT_2, [0.0, 0.0, 1.0]),
+    let (radius, ratio, round) = match shape {
+        Shape::Sphere { radius } => (radius, 2.0, [1.0; 3]),
+        Shape::Ellipsoid { semi_axes: [a, b, c] } => (a.max(b).max(c), 2.0, [0.0; 3]),
+        Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => (radius, SQRT_2, [0.0, 0.0, 1.0]),
+        Shape::Box { .. } => return None,
     };
     let part = Part { subject, place, pairs: pairs_of(subject, place), round };
     // From coarse to fine.
     let mut meshes = vec![present];
-    while let Some(coarser) = meshes[0].next(geometry, ratio) {
+    let is_round = |mesh: &Mesh| mesh.resolution <= COARSEST * radius;
+    while let Some(coarser) = meshes[0].next(geometry, ratio).filter(is_round) {
         meshes.insert(0, coarser);
     }
     let own = meshes.len() - 1;
@@ -363,13 +370,14 @@ mod tests {
     /// With a law of layers, rigid, and lying on its side.
     #[test]
     fn meshes_of_all_kinds_are_compared() {
-        let law = format!("{BALL}\npressure_law = {{ power = {{ exponent = 1.5, layers = 3 }} }}");
+        let ball = BALL.replace("0.01", "0.03");
+        let law = format!("{ball}\npressure_law = {{ power = {{ exponent = 1.5, layers = 2 }} }}");
         let block = (TABLE, "shape = { box = { size = [0.4, 0.4, 0.2] } }\nmaterial = \"foam\"");
         let at = ("[0.3, 0, 0.2]", "[0.01, 0.02, 0.3]\nrpy = [1.5707963267948966, 0, 0]");
-        let cylinder = BALL.replace("sphere = { radius = 0.05", "cylinder = { radius = 0.05, length = 0.1");
+        let cylinder = ball.replace("sphere = { radius = 0.05", "cylinder = { radius = 0.05, length = 0.1");
         for (shape, others) in [
             (law, vec![]),
-            (BALL.replace("material", "rigid = true\nmaterial"), vec![block, at]),
+            (ball.replace("material", "rigid = true\nmaterial"), vec![block, at]),
             (cylinder, vec![at]),
         ] {
             let all: Vec<_> = std::iter::once((BALL, shape.as_str())).chain(others).collect();
