@@ -7,8 +7,8 @@ use super::comparison::{CheckSettings, Comparison, NARROW, Verdict};
 use super::component::UNSETTLED;
 use super::contact_events::ALIGNED;
 use super::report::{Beside, GradientReport, ReportRow};
-use super::rounding::Sensitivities;
-use super::scene::SceneCheck;
+use super::scene::{Compared, Quantities, SceneCheck};
+use super::sensitivities::{Sensitivities, by_component};
 use super::sides::Side;
 use super::varied::{CheckedValue, Varied, step_scale};
 use crate::multibody::{Model, Parameter, State, TANGENT_DIMENSION};
@@ -35,16 +35,24 @@ const SAME: f64 = 1e-3;
 pub(super) const SPREAD: f64 = 0.618_033_988_749_894_9;
 
 impl SceneCheck<'_> {
-    /// Settles what is rounding, and then what is beside kinks.
-    pub(super) fn settle(
+    /// Derivatives with respect to each parameter, compared with differences as far as they are asked for: of which parameter,
+    /// and of which quantity. What is rounding is settled, and then what is beside kinks. The largest sensitivities come with
+    /// them, at least those that are `known`.
+    pub(super) fn compare_settled(
         &self,
         parameters: &[CheckedValue],
-        compared: &mut [Vec<Vec<Comparison>>],
+        is_asked: &dyn Fn(usize, usize) -> bool,
+        known: &Sensitivities,
         settings: &CheckSettings,
-    ) -> Result<(), SimulationError> {
-        let largest = self.largest_sensitivities(parameters, compared)?;
-        self.settle_small(parameters, compared, &largest)?;
-        self.look_beside_kinks(parameters, compared, &largest, settings)
+    ) -> Result<(Compared, Sensitivities), SimulationError> {
+        let mut claimed = self.claims(parameters)?;
+        let mut largest = self.largest_claims(parameters, &claimed, known)?;
+        keep_asked(&mut claimed, is_asked);
+        let mut compared = self.compare_all(parameters, &claimed, &largest, settings)?;
+        self.add_differences(parameters, &compared, &mut largest);
+        self.settle_small(parameters, &mut compared, &largest)?;
+        self.look_beside_kinks(parameters, &mut compared, &largest, settings)?;
+        Ok((compared, largest))
     }
 
     /// Checks derivatives at kinks once more at starts beside them. What is wrong there too is wrong. Several
@@ -74,13 +82,14 @@ impl SceneCheck<'_> {
             };
             let again: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
             let again = beside.at_its_own(&again, self.model)?;
-            let mut found = beside.compare_all(&again, settings)?;
+            let mut claimed = beside.claims(&again)?;
+            keep_asked(&mut claimed, &|k, q| compared[open[k]][q].iter().any(at_kink));
+            let mut found = beside.compare_all(&again, &claimed, largest, settings)?;
             beside.settle_small(&again, &mut found, largest)?;
             for (&i, found) in open.iter().zip(&found) {
                 let (varied, _, value) = &parameters[i];
                 let away = part * step_scale(self.model, self.controls, &self.parts, varied, *value);
-                let pairs = compared[i].iter_mut().flatten().zip(found.iter().flatten());
-                for (c, found) in pairs.filter(|(c, _)| at_kink(c)) {
+                for (c, found) in by_component(&mut compared[i], found).filter(|(c, _)| at_kink(c)) {
                     match found.verdict {
                         Verdict::Ok | Verdict::Zero => {
                             if c.side.is_none() && is_same(c, found) {
@@ -108,10 +117,13 @@ impl SceneCheck<'_> {
         Ok(())
     }
 
-    /// Where more derivatives are undecided than may be, as meshes are aligned or bodies just touch, and none is wrong, checks all
-    /// of them at a start beside, at which no fewer bodies touch. Where that does not pass there is a second one: what is wrong at both is wrong.
+    /// Where more derivatives are undecided than may be, as meshes are aligned or bodies just touch, and none is wrong, checks the
+    /// vectors that have undecided components at a start beside, at which no fewer bodies touch. Where that does not pass there is
+    /// a second one: what is wrong at both is wrong.
     pub(super) fn add_start_beside(
         &self,
+        (parameters, compared): (&[CheckedValue], &Compared),
+        largest: &Sensitivities,
         settings: &CheckSettings,
         report: &mut GradientReport,
     ) -> Result<(), SimulationError> {
@@ -125,6 +137,11 @@ impl SceneCheck<'_> {
         if report.count(Verdict::Wrong) > 0 || !report.is_undecided() || !is_of_start {
             return Ok(());
         }
+        let is_undecided = |vector: &Vec<Comparison>| vector.iter().any(Comparison::is_undecided);
+        let open: Vec<usize> =
+            (0..parameters.len()).filter(|&i| compared[i].iter().any(is_undecided)).collect();
+        let again: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
+        let is_asked = |k: usize, q: usize| is_undecided(&compared[open[k]][q]);
         let is_wrong = |row: &ReportRow| row.comparison.verdict == Verdict::Wrong;
         let mut wrong_before: Option<Vec<ReportRow>> = None;
         for (direction, part) in STARTS.into_iter().enumerate() {
@@ -143,10 +160,11 @@ impl SceneCheck<'_> {
                 }
             }
             let Some((_, beside)) = best else { continue };
-            let (_, found) = beside.report(settings)?;
+            let again = beside.at_its_own(&again, self.model)?;
+            let (found, _) = beside.compare_settled(&again, &is_asked, largest, settings)?;
+            let found = beside.report(&again, &found, settings);
             let (derivatives, undecided, zero) =
                 (found.rows.len(), found.undecided(), found.count(Verdict::Zero));
-            let passes = found.passed();
             let mut wrong: Vec<ReportRow> = found.rows.into_iter().filter(is_wrong).collect();
             let all = wrong.len();
             if let Some(before) = &wrong_before {
@@ -159,7 +177,7 @@ impl SceneCheck<'_> {
             // What is wrong at one start alone is not decided.
             let undecided = undecided + all - if wrong_before.is_some() { wrong.len() } else { 0 };
             report.beside = Some(Beside { part, derivatives, undecided, zero });
-            if passes {
+            if all == 0 && !report.exceeds(undecided) {
                 return Ok(());
             }
             wrong_before = Some(wrong);
@@ -219,6 +237,14 @@ impl SceneCheck<'_> {
             None => Parameter::InitialTangent { body: 0, index: direction % TANGENT_DIMENSION },
         };
         step_scale(self.model, self.controls, &self.parts, &Varied::Parameter(parameter), 0.0)
+    }
+}
+
+/// Leaves of claims those that are asked for, by parameter and quantity: of the others no component is compared.
+fn keep_asked(claimed: &mut [Quantities<f64>], is_asked: &dyn Fn(usize, usize) -> bool) {
+    for (parameter, quantities) in claimed.iter_mut().enumerate() {
+        let quantities = quantities.iter_mut().enumerate();
+        quantities.filter(|(q, _)| !is_asked(parameter, *q)).for_each(|(_, claimed)| claimed.clear());
     }
 }
 

@@ -126,6 +126,13 @@ pub struct Differences {
 }
 
 impl Comparison {
+    /// Whether it is right without what errors of differences would allow.
+    pub(super) fn is_clear(&self, settings: &CheckSettings) -> bool {
+        let (allowed, off) =
+            (settings.tolerance * self.claimed.abs(), (self.claimed - self.difference).abs());
+        self.verdict == Verdict::Ok && off.max(self.difference_error) <= allowed
+    }
+
     /// Whether differences could not decide: they are noisy, or at a kink the derivatives of its sides
     /// are not known well enough.
     pub fn is_undecided(&self) -> bool {

@@ -3,8 +3,10 @@
 
 use super::comparison::{CheckSettings, Comparison, NARROW, Verdict};
 use super::contact_events::{Event, described};
+use super::rounding::{Limits, settle_at_once, settle_known, settle_negligible};
 use super::samples::Sampled;
 use super::scene::{Quantities, SceneCheck};
+use super::sensitivities::by_component;
 use super::sides::is_neither;
 use super::varied::{CheckedValue, Varied, settings_for};
 use super::ways::AGREEMENT;
@@ -12,7 +14,7 @@ use super::ways::AGREEMENT;
 use crate::rollout::SimulationError;
 
 /// What differences are limited by along one parameter, for each quantity.
-struct Limits {
+struct Steps {
     /// The event that the largest steps are left out for, if any are.
     event: Vec<Option<Event>>,
     /// The first step of the trajectory at which meshes are aligned.
@@ -30,7 +32,7 @@ pub(super) struct Surroundings {
     value: f64,
     sampled: Sampled,
     /// Found where a claim does not agree at once, with the noise of the samples.
-    limits: Option<Limits>,
+    limits: Option<Steps>,
 }
 
 impl SceneCheck<'_> {
@@ -52,27 +54,44 @@ impl SceneCheck<'_> {
         &self,
         around: &mut Surroundings,
         claimed: &[Vec<f64>],
-        magnitudes: &[f64],
+        (magnitudes, rounding): (&[f64], &[Vec<Limits>]),
         settings: &CheckSettings,
     ) -> Result<Vec<Vec<Comparison>>, SimulationError> {
         let Surroundings { varied, value, sampled, limits } = around;
         sampled.restrict(Vec::new());
         let values = &mut |x| self.values_or_none(*varied, x);
-        let mut compared = sampled.judge_completed(values, claimed, magnitudes, settings)?;
+        let parameter = (*varied, String::new(), *value);
+        let scale = self.scale_of(&parameter);
+        let settle =
+            |c: &mut Comparison, (q, i): (usize, usize)| settle_at_once(c, rounding[q][i].per(scale));
+        let mut compared = sampled.judge_completed(values, claimed, magnitudes, settings, &settle)?;
+        // What is small beside the component's other derivatives needs no noise to be told.
+        for (c, limits) in by_component(&mut compared, rounding) {
+            settle_negligible(c, limits.per(scale));
+            settle_known(c, limits.per(scale));
+        }
         if compared.iter().flatten().all(|c| c.verdict.is_settled()) {
             return Ok(compared);
         }
         let limits = match limits {
             Some(limits) => limits,
             None => {
-                sampled.measure_noise(&mut |x| self.values_or_none(*varied, x))?;
-                limits.insert(self.limits(sampled, *varied, *value, claimed.len())?)
+                let asked: Vec<bool> = claimed.iter().map(|components| !components.is_empty()).collect();
+                limits.insert(self.limits(sampled, *varied, *value, &asked)?)
             }
         };
-        let parameter = (*varied, String::new(), *value);
         let mut claims = Claims::new();
         sampled.restrict(limits.first.clone());
-        let again = sampled.judge(claimed, magnitudes, settings);
+        let mut again = sampled.judge(claimed, magnitudes, settings);
+        let is_clear = |(q, (before, again)): (usize, (&Vec<Comparison>, &Vec<Comparison>))| {
+            let may_jump = !sampled.has_enough(q) || limits.aligned[q].is_some();
+            let mut pairs = before.iter().zip(again);
+            pairs.all(|(c, again)| c.verdict.is_settled() || (!may_jump && again.is_clear(settings)))
+        };
+        if !compared.iter().zip(&again).enumerate().all(is_clear) && !sampled.knows_noise() {
+            sampled.measure_noise(&mut |x| self.values_or_none(*varied, x))?;
+            again = sampled.judge(claimed, magnitudes, settings);
+        }
         for (quantity, (components, again)) in compared.iter_mut().zip(again).enumerate() {
             let magnitude = magnitudes.get(quantity).copied().unwrap_or(0.0);
             let (count, has_enough) = (components.len(), sampled.has_enough(quantity));
@@ -155,15 +174,16 @@ impl SceneCheck<'_> {
     }
 
     /// Those steps of differences over which nothing happens along the trajectory that does not happen
-    /// at the point itself.
+    /// at the point itself, for the quantities that are asked for.
     fn limits(
         &self,
         sampled: &Sampled,
         varied: Varied,
         value: f64,
-        quantities: usize,
-    ) -> Result<Limits, SimulationError> {
+        asked: &[bool],
+    ) -> Result<Steps, SimulationError> {
         let center = self.watched(&[(varied, value)])?;
+        let quantities = asked.len();
         let spans: Vec<usize> = (0..quantities).map(|q| self.steps_before(q)).collect();
         let aligned = spans.iter().map(|&steps| center.first_aligned(steps)).collect();
         let (mut event, mut first) = (vec![None; quantities], vec![0; quantities]);
@@ -175,7 +195,7 @@ impl SceneCheck<'_> {
                     Err(error) => return Err(error),
                 };
                 for (q, &steps) in spans.iter().enumerate() {
-                    if event[q].is_some() {
+                    if event[q].is_some() || !asked[q] {
                         continue;
                     }
                     event[q] = match &beside {
@@ -187,15 +207,15 @@ impl SceneCheck<'_> {
                     }
                 }
             }
-            if event.iter().all(Option::is_some) {
+            if event.iter().zip(asked).all(|(event, asked)| event.is_some() || !asked) {
                 break;
             }
         }
-        Ok(Limits { event, aligned, first })
+        Ok(Steps { event, aligned, first })
     }
 
     /// Adds to the note why a derivative does not agree with differences, where that is known.
-    fn explain(&self, c: &mut Comparison, quantity: usize, limits: &Limits, has_enough: bool) {
+    fn explain(&self, c: &mut Comparison, quantity: usize, limits: &Steps, has_enough: bool) {
         let steps = self.steps_before(quantity);
         let (event, aligned) = (limits.event[quantity], limits.aligned[quantity]);
         let unstable = self.instability.as_ref().filter(|unstable| unstable.step < steps);

@@ -25,6 +25,7 @@ mod report_text;
 mod rounding;
 mod samples;
 mod scene;
+mod sensitivities;
 mod sides;
 mod tight;
 mod varied;

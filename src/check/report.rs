@@ -51,18 +51,18 @@ pub struct GradientReport {
     pub ways: Vec<Way>,
     /// The part of the rows that may be undecided (see [`CheckSettings::undecided`]).
     pub allowed_undecided: f64,
-    /// Where more rows are undecided than may be: what the same check finds at a start beside.
+    /// Where more rows are undecided than may be: what a check of these finds at a start beside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<Beside>,
 }
 
-/// What a check finds at a start a little beside one at which derivatives are undecided. What is wrong at two such starts is
-/// among the rows of the report.
+/// What a check of undecided derivatives finds at a start a little beside. What is wrong at two such starts is among the rows of
+/// the report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Beside {
     /// How far the start is moved, of 0.1 rad, 0.01 m, 1 rad/s and 0.1 m/s.
     pub part: f64,
-    /// The number of derivatives.
+    /// The number of derivatives that are checked again: all components of vectors with an undecided one.
     pub derivatives: usize,
     /// How many of them are undecided, or wrong at this start alone.
     pub undecided: usize,
@@ -138,9 +138,7 @@ impl GradientReport {
 
     /// Whether more rows are undecided than may be, at a start beside too.
     pub fn is_undecided(&self) -> bool {
-        let allowed = |count: usize| self.allowed_undecided * count as f64;
-        let too_many = |beside: Beside| beside.undecided as f64 > allowed(beside.derivatives);
-        self.exceeds(self.undecided()) && self.beside.is_none_or(too_many)
+        self.exceeds(self.undecided()) && self.beside.is_none_or(|beside| self.exceeds(beside.undecided))
     }
 
     /// Whether so many rows are more than may be undecided.

@@ -138,7 +138,7 @@ impl fmt::Display for Beside {
         let [rad, m, rad_per_s, m_per_s] = [10.0, 100.0, 1.0, 10.0].map(|scale| part / scale);
         write!(
             f,
-            "checked again at a start beside, moved by up to {rad} rad, {m} m, {rad_per_s} rad/s and {m_per_s} m/s: {undecided} of {derivatives} derivatives are undecided there, {zero} are 0"
+            "undecided ones checked again at a start beside, moved by up to {rad} rad, {m} m, {rad_per_s} rad/s and {m_per_s} m/s: {undecided} of {derivatives} derivatives are undecided there, {zero} are 0"
         )
     }
 }

@@ -3,8 +3,8 @@
 
 use super::comparison::{Comparison, Differences, Verdict};
 use super::scene::{Quantities, SceneCheck};
-use super::varied::{CheckedValue, Varied};
-use crate::multibody::Parameter;
+use super::sensitivities::{Sensitivities, by_component};
+use super::varied::CheckedValue;
 use crate::parallel::in_parallel;
 use crate::rollout::SimulationError;
 use crate::scalar::CHUNK;
@@ -26,12 +26,9 @@ const MOVES: [f64; 4] = [1e-12, -1e-12, 3e-12, -2e-12];
 /// A claim's rounding is at most this many times what it varies by over so few moves.
 const MOVES_RESERVE: f64 = 4.0;
 
-/// The largest sensitivities of the components of each quantity.
-pub(super) type Sensitivities = Vec<Vec<f64>>;
-
 /// How much a derivative may be off and be rounding.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+pub(super) struct Limits {
     /// Below it a derivative is 0.
     negligible: f64,
     /// What differences need to know of it.
@@ -44,9 +41,35 @@ struct Limits {
     value: f64,
 }
 
+impl Limits {
+    /// Those of derivatives with respect to a parameter of this scale, from those of sensitivities.
+    pub fn per(self, scale: f64) -> Self {
+        let Self { negligible, settled, rounded, known, value } = self;
+        let [negligible, settled, rounded, known] =
+            [negligible, settled, rounded, known].map(|limit| limit / scale);
+        Self { negligible, settled, rounded, known, value }
+    }
+}
+
+/// Settles what differences know to be right to all digits that any way of making it has, so that no others are needed; whether it is.
+pub(super) fn settle_at_once(c: &mut Comparison, Limits { negligible, rounded, .. }: Limits) -> bool {
+    let is_zero = c.claimed.abs() <= negligible && c.difference.abs() + c.difference_error <= negligible;
+    let is_right = (c.claimed - c.difference).abs() + c.difference_error <= rounded;
+    // Between the derivatives of two sides a claim may be of neither.
+    if !(is_zero || is_right) || c.verdict == Verdict::Kink {
+        return false;
+    }
+    if !c.verdict.is_settled() {
+        (c.verdict, c.side, c.note) =
+            (if is_zero { Verdict::Zero } else { Verdict::Ok }, None, String::new());
+        c.differences.clear();
+    }
+    true
+}
+
 /// Settles what is negligible against the component's other derivatives, whatever differences seem to
 /// show: they round no better.
-fn settle_negligible(c: &mut Comparison, Limits { negligible, settled, .. }: Limits) {
+pub(super) fn settle_negligible(c: &mut Comparison, Limits { negligible, settled, .. }: Limits) {
     let is_small = |x: f64| x.abs() <= negligible;
     let no_difference = match c.verdict {
         Verdict::Ok | Verdict::Zero => return,
@@ -75,7 +98,7 @@ pub(super) const ROUNDED_SENSITIVITY: f64 = 1e-11;
 
 /// Settles what differences do not know to many digits of its own, but to many of the component's largest
 /// sensitivity; and what is off in digits that no way of making it has.
-fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
+pub(super) fn settle_known(c: &mut Comparison, Limits { settled, rounded, .. }: Limits) {
     let off = (c.claimed - c.difference).abs();
     let agrees = off <= SETTLED_RESERVE * c.difference_error;
     let is_right = match c.verdict {
@@ -133,49 +156,25 @@ fn settle_rounding(c: &mut Comparison, rounds: f64, Limits { known, .. }: Limits
 }
 
 impl SceneCheck<'_> {
-    /// The largest sensitivity of each component to one of the parameters, or to the initial state: its derivative
-    /// times the parameter's scale.
-    ///
-    /// # Errors
-    /// When the scene cannot be simulated.
-    pub(super) fn largest_sensitivities(
-        &self,
-        parameters: &[CheckedValue],
-        compared: &[Vec<Vec<Comparison>>],
-    ) -> Result<Sensitivities, SimulationError> {
-        let note = |largest: &mut f64, sensitivity: f64| {
-            if sensitivity.is_finite() {
-                *largest = largest.max(sensitivity);
-            }
+    /// How much sensitivities may be off and be rounding.
+    pub(super) fn limits_of_rounding(&self, largest: &Sensitivities) -> Vec<Vec<Limits>> {
+        let known = match self.instability {
+            Some(_) => KNOWN_SENSITIVITY_IF_UNSTABLE,
+            None => KNOWN_SENSITIVITY,
         };
-        let first = compared.first();
-        let zeros = |quantities: &Vec<Vec<Comparison>>| {
-            quantities.iter().map(|components| vec![0.0; components.len()]).collect()
+        let of_vector = |vector: &Vec<f64>| {
+            // A component rounds with the others of its vector.
+            let most = vector.iter().copied().fold(0.0, f64::max);
+            let of_component = |largest: &f64| Limits {
+                negligible: NEGLIGIBLE_SENSITIVITY * most,
+                settled: SETTLED_SENSITIVITY * largest,
+                rounded: ROUNDED_SENSITIVITY * largest,
+                known: known * largest,
+                value: f64::EPSILON * largest,
+            };
+            vector.iter().map(of_component).collect()
         };
-        let mut largest: Sensitivities = first.map(zeros).unwrap_or_default();
-        for (parameter, of_parameter) in parameters.iter().zip(compared) {
-            let scale = self.scale_of(parameter);
-            for (largest, c) in largest.iter_mut().flatten().zip(of_parameter.iter().flatten()) {
-                // At a kink the claim may be that of the side on which nothing changes.
-                let known = 10.0 * c.difference_error <= c.difference.abs();
-                let difference = if known { c.difference.abs() } else { 0.0 };
-                note(largest, c.claimed.abs().max(difference) * scale);
-            }
-        }
-        // What depends on none of the parameters that are checked has a magnitude all the same.
-        let starts = Parameter::all(self.model).into_iter().filter(Parameter::is_of_state);
-        let starts = starts.map(|start| (Varied::Parameter(start), String::new(), 0.0));
-        let unchecked = |start: &CheckedValue| parameters.iter().all(|(varied, ..)| *varied != start.0);
-        let starts: Vec<CheckedValue> = starts.filter(unchecked).collect();
-        for chunk in starts.chunks(CHUNK) {
-            for (start, claimed) in chunk.iter().zip(self.claimed(chunk, 0.0)?) {
-                let scale = self.scale_of(start);
-                for (largest, claimed) in largest.iter_mut().flatten().zip(claimed.iter().flatten()) {
-                    note(largest, claimed.abs() * scale);
-                }
-            }
-        }
-        Ok(largest)
+        largest.iter().map(of_vector).collect()
     }
 
     /// Gives the verdict [`Verdict::Zero`] to derivatives that are rounding: by symmetry a force may
@@ -190,31 +189,13 @@ impl SceneCheck<'_> {
         compared: &mut [Vec<Vec<Comparison>>],
         largest: &Sensitivities,
     ) -> Result<(), SimulationError> {
-        // Of each component, and of the vector that it is one of, whose other components it rounds with.
-        let of_vectors = largest.iter().flat_map(|of_vector| {
-            let most = of_vector.iter().copied().fold(0.0, f64::max);
-            of_vector.iter().map(move |_| most)
-        });
-        let largest: Vec<(f64, f64)> = largest.iter().flatten().copied().zip(of_vectors).collect();
-        let known = match self.instability {
-            Some(_) => KNOWN_SENSITIVITY_IF_UNSTABLE,
-            None => KNOWN_SENSITIVITY,
-        };
-        let limits = |parameter: &CheckedValue, (largest, of_vector): (f64, f64)| {
-            let scale = self.scale_of(parameter);
-            Limits {
-                negligible: NEGLIGIBLE_SENSITIVITY * of_vector / scale,
-                settled: SETTLED_SENSITIVITY * largest / scale,
-                rounded: ROUNDED_SENSITIVITY * largest / scale,
-                known: known * largest / scale,
-                value: f64::EPSILON * largest,
-            }
-        };
+        let limits = self.limits_of_rounding(largest);
         let mut open = Vec::new();
         for (i, (parameter, of_parameter)) in parameters.iter().zip(compared.iter_mut()).enumerate() {
             let mut is_open = false;
-            for (c, largest) in of_parameter.iter_mut().flatten().zip(&largest) {
-                let limits = limits(parameter, *largest);
+            let scale = self.scale_of(parameter);
+            for (c, limits) in by_component(of_parameter, &limits) {
+                let limits = limits.per(scale);
                 settle_negligible(c, limits);
                 settle_known(c, limits);
                 settle_confirmed(c, limits);
@@ -224,9 +205,11 @@ impl SceneCheck<'_> {
         }
         let moved: Vec<CheckedValue> = open.iter().map(|&i| parameters[i].clone()).collect();
         for (&i, rounds) in open.iter().zip(self.rounding_of_claims(&moved)?) {
-            let components = compared[i].iter_mut().flatten();
-            for ((c, largest), rounds) in components.zip(&largest).zip(rounds.into_iter().flatten()) {
-                settle_rounding(c, rounds, limits(&parameters[i], *largest));
+            let scale = self.scale_of(&parameters[i]);
+            for (q, components) in compared[i].iter_mut().enumerate() {
+                for ((c, limits), rounds) in components.iter_mut().zip(&limits[q]).zip(&rounds[q]) {
+                    settle_rounding(c, *rounds, limits.per(scale));
+                }
             }
         }
         Ok(())

@@ -98,12 +98,13 @@ impl Sampled {
         Ok(sampled)
     }
 
-    /// Adds values at all other steps; whether there are any.
-    pub fn complete<E>(&mut self, f: &mut dyn FnMut(f64) -> Result<Values, E>) -> Result<bool, E> {
+    /// Adds values at all larger steps, over which values round least, or else at all smaller ones; whether there are any.
+    fn go_on<E>(&mut self, f: &mut dyn FnMut(f64) -> Result<Values, E>) -> Result<bool, E> {
         let Range { start, end } = self.known.clone();
-        self.add_levels(f, 0..start)?;
-        self.add_levels(f, end..self.count)?;
-        Ok(self.known != (start..end))
+        let more = if start > 0 { 0..start } else { end..self.count };
+        let is_more = !more.is_empty();
+        self.add_levels(f, more)?;
+        Ok(is_more)
     }
 
     /// Adds values at the steps beside those that are known.
@@ -158,6 +159,11 @@ impl Sampled {
         self.beside =
             std::iter::once(smallest).chain(longer).map(&mut at_distance).collect::<Result<_, E>>()?;
         Ok(())
+    }
+
+    /// Whether noise was measured.
+    pub fn knows_noise(&self) -> bool {
+        !self.beside.is_empty()
     }
 
     /// The noise of a component of a quantity of this magnitude: the noise at the smallest distance, or
@@ -241,26 +247,29 @@ impl Sampled {
         claimed.iter().enumerate().map(judge_quantity).collect()
     }
 
-    /// [`Self::judge`], with values at all steps where those that are known do not make all derivatives clear.
+    /// [`Self::judge`], with values at more steps, and at last at all, where those that are known do not make all derivatives
+    /// clear. Of one that is not, `settle` tells whether it is clear all the same.
     pub fn judge_completed<E>(
         &mut self,
         f: &mut dyn FnMut(f64) -> Result<Values, E>,
         claimed: &[Vec<f64>],
         magnitudes: &[f64],
         settings: &CheckSettings,
+        settle: &dyn Fn(&mut Comparison, (usize, usize)) -> bool,
     ) -> Result<Vec<Vec<Comparison>>, E> {
-        let compared = self.judge(claimed, magnitudes, settings);
         let is_zero = |c: &Comparison| c.verdict == Verdict::Zero && c.claimed == 0.0 && c.difference == 0.0;
-        // Without what errors of differences would allow.
-        let is_clear = |c: &Comparison| {
-            let allowed = settings.tolerance * c.claimed.abs();
-            let off = (c.claimed - c.difference).abs();
-            c.verdict == Verdict::Ok && off.max(c.difference_error) <= allowed
-        };
-        if compared.iter().flatten().all(|c| is_clear(c) || is_zero(c)) || !self.complete(f)? {
-            return Ok(compared);
+        loop {
+            let mut compared = self.judge(claimed, magnitudes, settings);
+            let mut all_are_clear = true;
+            for (q, components) in compared.iter_mut().enumerate() {
+                for (i, c) in components.iter_mut().enumerate() {
+                    all_are_clear &= c.is_clear(settings) || is_zero(c) || settle(c, (q, i));
+                }
+            }
+            if all_are_clear || !self.go_on(f)? {
+                return Ok(compared);
+            }
         }
-        Ok(self.judge(claimed, magnitudes, settings))
     }
 
     /// Judges one component anew, by the derivatives from both sides.

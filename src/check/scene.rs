@@ -4,6 +4,7 @@ use super::comparison::{CheckSettings, Comparison};
 use super::contact_events::{Events, StepEvents, Watch};
 use super::instability::{Instability, first_instability};
 use super::report::GradientReport;
+use super::sensitivities::Sensitivities;
 use super::tight::tightest_first;
 use super::varied::{CheckedValue, JointPart, Varied, joint_parts};
 use crate::multibody::{
@@ -16,6 +17,9 @@ use crate::step::{Integrator, StepError, StepProblem, StepWorkspace, Substep, Ta
 
 /// The quantities of one evaluation, each with components of one kind.
 pub(super) type Quantities<T> = Vec<Vec<T>>;
+
+/// Derivatives that were compared: of each parameter, quantity and component.
+pub(super) type Compared = Vec<Vec<Vec<Comparison>>>;
 
 /// The model, the state and the controls of a scene some of whose parameters are varied.
 type VariedScene<T> = (Model<T>, State<T>, Controls<T>);
@@ -84,9 +88,11 @@ pub fn check_scene(
     let until = steps as f64 * rollout.settings.time_step;
     let controls = Rollout { until, ..*rollout }.control_rows()?;
     let check = SceneCheck::new(rollout, steps, &controls)?;
-    let (parameters, mut report) = check.report(settings)?;
+    let parameters = check.parameters(settings)?;
+    let (compared, largest) = check.compare_settled(&parameters, &|_, _| true, &Vec::new(), settings)?;
+    let mut report = check.report(&parameters, &compared, settings);
     check.add_ways(&parameters, &mut report)?;
-    check.add_start_beside(settings, &mut report)?;
+    check.add_start_beside((&parameters, &compared), &largest, settings, &mut report)?;
     Ok(report)
 }
 
@@ -126,22 +132,21 @@ impl<'a> SceneCheck<'a> {
 }
 
 impl SceneCheck<'_> {
-    /// The derivatives of all quantities with respect to each parameter, judged, and the parameters.
+    /// The rows of derivatives that were compared.
     pub fn report(
         &self,
+        parameters: &[CheckedValue],
+        compared: &Compared,
         settings: &CheckSettings,
-    ) -> Result<(Vec<CheckedValue>, GradientReport), SimulationError> {
+    ) -> GradientReport {
         let names = self.names();
-        let parameters = self.parameters(settings)?;
-        let mut compared = self.compare_all(&parameters, settings)?;
-        self.settle(&parameters, &mut compared, settings)?;
         let mut report = GradientReport { allowed_undecided: settings.undecided, ..Default::default() };
         for ((_, parameter, _), quantities) in parameters.iter().zip(compared) {
             for (name, comparisons) in names.iter().zip(quantities) {
-                report.add(name, parameter, comparisons);
+                report.add(name, parameter, comparisons.clone());
             }
         }
-        Ok((parameters, report))
+        report
     }
 
     /// The same scene from another state, with numbers of its model moved.
@@ -183,18 +188,25 @@ impl SceneCheck<'_> {
         self.substeps.get(step).map(Vec::as_slice)
     }
 
-    /// Derivatives of all quantities with respect to each parameter, compared with differences.
+    /// The derivatives of all quantities with respect to each parameter, by dual numbers.
+    pub fn claims(&self, parameters: &[CheckedValue]) -> Result<Vec<Quantities<f64>>, SimulationError> {
+        let claimed = in_parallel(parameters.chunks(CHUNK), |chunk| self.claimed(chunk, 0.0));
+        Ok(claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// Derivatives with respect to each parameter, compared with differences. Rounding is measured by the largest
+    /// sensitivities of the components.
     pub fn compare_all(
         &self,
         parameters: &[CheckedValue],
+        claimed: &[Quantities<f64>],
+        largest: &Sensitivities,
         settings: &CheckSettings,
-    ) -> Result<Vec<Vec<Vec<Comparison>>>, SimulationError> {
-        let magnitudes = self.magnitudes();
-        let claimed = in_parallel(parameters.chunks(CHUNK), |chunk| self.claimed(chunk, 0.0));
-        let claimed = claimed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-        let compared = in_parallel(parameters.iter().zip(&claimed), |(parameter, claimed)| {
+    ) -> Result<Compared, SimulationError> {
+        let (magnitudes, limits) = (self.magnitudes(), self.limits_of_rounding(largest));
+        let compared = in_parallel(parameters.iter().zip(claimed), |(parameter, claimed)| {
             let mut around = self.surroundings(parameter, settings)?;
-            self.compare(&mut around, claimed, &magnitudes, settings)
+            self.compare(&mut around, claimed, (&magnitudes, &limits), settings)
         });
         compared.into_iter().collect()
     }

@@ -5,7 +5,7 @@ use nalgebra::Vector3;
 
 use super::*;
 use crate::check::Verdict;
-use crate::check::rounding::{ROUNDED_SENSITIVITY, Sensitivities};
+use crate::check::rounding::ROUNDED_SENSITIVITY;
 use crate::check::ways::compare_way;
 use crate::contact::{Collider, ContactModel, Material};
 use crate::geometry::Shape;
@@ -82,16 +82,19 @@ fn plant(number: u64, count: u64, sizes: &[f64], found: &mut Found) {
     let check = SceneCheck::new(&rollout, STEPS, &controls).unwrap();
     let parameters = check.parameters(&check_settings).unwrap();
     let magnitudes = check.magnitudes();
-    let claimed: Vec<Quantities<f64>> =
-        parameters.chunks(CHUNK).flat_map(|chunk| check.claimed(chunk, 0.0).unwrap()).collect();
+    let claimed = check.claims(&parameters).unwrap();
+    let mut largest = check.largest_claims(&parameters, &claimed, &Vec::new()).unwrap();
+    let limits = check.limits_of_rounding(&largest);
+    let rounding = (&magnitudes[..], &limits[..]);
     let mut around: Vec<_> = in_parallel(&parameters, |p| check.surroundings(p, &check_settings).unwrap());
     let mut compared: Vec<Vec<Vec<Comparison>>> = around
         .iter_mut()
         .zip(&claimed)
-        .map(|(around, claimed)| check.compare(around, claimed, &magnitudes, &check_settings).unwrap())
+        .map(|(around, claimed)| check.compare(around, claimed, rounding, &check_settings).unwrap())
         .collect();
-    let largest: Sensitivities = check.largest_sensitivities(&parameters, &compared).unwrap();
-    check.settle(&parameters, &mut compared, &check_settings).unwrap();
+    check.add_differences(&parameters, &compared, &mut largest);
+    check.settle_small(&parameters, &mut compared, &largest).unwrap();
+    check.look_beside_kinks(&parameters, &mut compared, &largest, &check_settings).unwrap();
     let rows: Vec<(usize, usize, usize)> = (0..parameters.len())
         .flat_map(|p| {
             let of_parameter = &compared[p];
@@ -128,14 +131,14 @@ fn plant(number: u64, count: u64, sizes: &[f64], found: &mut Found) {
             // So it is by those differences over whose steps no face changes, which a wrong one is judged by.
             let mut doubled = claimed[p].clone();
             doubled[q][i] *= 2.0;
-            let judged = check.compare(&mut around[p], &doubled, &magnitudes, &check_settings).unwrap();
+            let judged = check.compare(&mut around[p], &doubled, rounding, &check_settings).unwrap();
             if judged[q][i].difference_error > 0.1 * size * claimed[p][q][i].abs() {
                 continue;
             }
             planted += 1;
             let mut wrong = claimed[p].clone();
             wrong[q][i] *= 1.0 + if planted % 2 == 0 { size } else { -size };
-            let again = check.compare(&mut around[p], &wrong, &magnitudes, &check_settings).unwrap();
+            let again = check.compare(&mut around[p], &wrong, rounding, &check_settings).unwrap();
             let mut again = [again];
             check.settle_small(&parameters[p..=p], &mut again, &largest).unwrap();
             check.look_beside_kinks(&parameters[p..=p], &mut again, &largest, &check_settings).unwrap();
