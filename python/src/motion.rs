@@ -85,7 +85,7 @@ impl Task {
         let (controllers, none) = (acting(scene.controllers(), own.as_ref()), Controls::none());
         let mut closed_loop = self.closed_loop(&controllers);
         if own.is_some() {
-            closed_loop.rollout.controls = &none;
+            closed_loop.rollout.controls = (&none).into();
         }
         let outcome = closed_loop.try_for_each(look);
         if let Some(own) = &own {
