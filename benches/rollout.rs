@@ -184,6 +184,7 @@ fn main() {
             applied: &Thrusters,
             controls: (&zeros).into(),
             substeps: None,
+            sleep: None,
         };
         let plain = || {
             black_box(rollout.simulate().unwrap());
