@@ -236,7 +236,7 @@ impl PairImpulse<'_> {
                 DissipationModel::StrainRate => (gradient * traction.strain_rate(), gradient.re),
             };
             surface_area += faces.set(roles, polygon, &rule);
-            for (point, of_fields, area) in &faces.points {
+            for (point, of_fields, area) in &faces.points[..faces.count] {
                 let (p, slope) = onset(*of_fields, width);
                 if area.re <= SMALLEST_AREA || slope.re <= SMALLEST_ONSET {
                     continue;

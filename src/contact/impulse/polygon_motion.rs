@@ -111,7 +111,7 @@ pub(in crate::contact) fn moving_face(
 }
 
 /// The points of a rule on a polygon's triangles around its own centroid, the fields' pressure there, and the areas that they
-/// stand for, with their derivatives with respect to the geometry, are added to `points`. The polygon has those of its
+/// stand for, with their derivatives with respect to the geometry; returns how many there are. The polygon has those of its
 /// vertices; `centroid` is [`moving_face`].
 #[inline(always)]
 pub(in crate::contact) fn moving_triangles(
@@ -119,9 +119,10 @@ pub(in crate::contact) fn moving_triangles(
     normal: &Vector3<f64>,
     fan: &Fan<f64>,
     rule: &[TrianglePoint],
-    points: &mut Vec<FacePoint>,
-) {
+    points: &mut [FacePoint],
+) -> usize {
     let (x, p, _) = centroid;
+    let mut count = 0;
     for i in 0..polygon.len {
         let next = if i + 1 == polygon.len { 0 } else { i + 1 };
         let (from, to) = (&polygon.position[i], &polygon.position[next]);
@@ -151,9 +152,11 @@ pub(in crate::contact) fn moving_triangles(
                 mean(&x.z, &from.z, &to.z),
             );
             let area = Dual::new(fan.triangle_area[i] * weight, area.map(|by| by * weight));
-            points.push((at, mean(p, from_p, to_p), area));
+            points[count] = (at, mean(p, from_p, to_p), area);
+            count += 1;
         }
     }
+    count
 }
 
 #[cfg(test)]
@@ -163,10 +166,11 @@ mod tests {
     use crate::contact::force::wrench::for_each_point;
     use crate::contact::pair::query::{ContactPair, Roles};
     use crate::contact::settings::{FaceFilter, SurfaceRepresentation};
+    use crate::contact::surface::polygon::MAX_VERTICES;
     use crate::contact::surface::search::for_each_polygon;
     use crate::contact::{Collider, ContactGeometry, Material, Workspace};
     use crate::field::RigidSurface;
-    use crate::geometry::{Shape, triangle_rule};
+    use crate::geometry::{LARGEST_TRIANGLE_RULE, Shape, triangle_rule};
     use crate::spatial::{RigidTransform, SpatialVelocity, rotation_from_rpy};
     use approx::assert_relative_eq;
 
@@ -224,9 +228,10 @@ mod tests {
                 if surface == SurfaceRepresentation::Polygons {
                     return visit(&moving, &[face]);
                 }
-                let mut points = Vec::new();
-                moving_triangles((&moving, &face), &equilibrium.normal, &fan, rule(), &mut points);
-                visit(&moving, &points);
+                let mut points = [face; MAX_VERTICES * LARGEST_TRIANGLE_RULE];
+                let n = &equilibrium.normal;
+                let count = moving_triangles((&moving, &face), n, &fan, rule(), &mut points);
+                visit(&moving, &points[..count]);
             }
         });
     }
